@@ -1,0 +1,71 @@
+# gpuyard: the commands of the README, nothing clever.
+#   make up STACK=aws-prod        create or update a stack in the sandbox, on the real engine
+#   make test                     every check and test
+
+STACK  ?= aws-prod
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.gpuyard-setup
+UV     := 0.13.9
+
+.PHONY: help setup engine up preview refresh destroy outputs test lint format unit bench lock clean
+
+help:
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -4
+
+# All set-up: the pinned dependencies and gpuyard itself, in .venv. `pulumi up` of the official CLI uses the same .venv.
+setup: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gpuyard needs Python 3.11 or newer, this is " + sys.version.split()[0])'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet uv==$(UV)
+	@echo "Installing the pinned dependencies into $(VENV) ..."
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip sync --quiet --require-hashes requirements.lock
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $(STAMP)
+
+engine: setup
+	@$(BIN)/gpuyard engine
+
+up: setup
+	@$(BIN)/gpuyard up $(STACK)
+
+preview: setup
+	@$(BIN)/gpuyard preview $(STACK)
+
+refresh: setup
+	@$(BIN)/gpuyard refresh $(STACK)
+
+destroy: setup
+	@$(BIN)/gpuyard destroy $(STACK)
+
+outputs: setup
+	@$(BIN)/gpuyard outputs $(STACK)
+
+test: lint engine
+	$(BIN)/python -m pytest -n auto
+
+unit: setup
+	$(BIN)/python -m pytest -n auto tests/unit tests/policy
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup
+	$(BIN)/python benchmarks/engine.py
+
+# Pin the newest releases anew.
+lock: setup
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev --generate-hashes \
+	  --no-header --upgrade --output-file requirements.lock pyproject.toml
+
+clean:
+	rm -rf $(VENV) .sandbox build dist

@@ -1,0 +1,25 @@
+"""Reading the package's own data files."""
+
+import json
+from importlib.resources import files
+from typing import Any
+
+
+def read_rows(file_name: str) -> list[dict[str, Any]]:
+    """Rows of one catalog data file.
+
+    Args:
+        file_name: Name of a file in ``gpuyard/catalog/data``.
+
+    Returns:
+        The file's rows as plain dictionaries; lists are turned into tuples so that a row can be frozen.
+
+    Raises:
+        FileNotFoundError: The package was installed without its data files.
+    """
+    text = (files("gpuyard.catalog") / "data" / file_name).read_text(encoding="utf-8")
+    return [{key: _frozen(value) for key, value in row.items()} for row in json.loads(text)["rows"]]
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]

@@ -1,0 +1,105 @@
+"""The ``gpuyard`` command: stacks in the sandbox, on the real engine.
+
+Exit codes: 0 all went well; 1 the engine or a policy said no; 2 bad input; 3 the command could not do its work.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from gpuyard import __version__
+from gpuyard.cli import sandbox
+from gpuyard.sandbox.engine import EngineMissingError, find_engine
+from gpuyard.sandbox.workspace import BusyError
+from gpuyard.spec.problems import SpecError
+
+app = typer.Typer(
+    name="gpuyard",
+    help="GPU clusters that train and serve large models, tried on the real Pulumi engine against simulated clouds.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=True,
+)
+_errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+Stack = Annotated[str, typer.Argument(help="Name of the stack: stacks/Pulumi.<name>.yaml.", show_default=False)]
+Root = Annotated[
+    Path,
+    typer.Option("--project", "-C", help="Folder with Pulumi.yaml.", file_okay=False, show_default="this folder"),
+]
+Policies = Annotated[
+    Path | None,
+    typer.Option("--policy-pack", help="Folder of the policy pack.", file_okay=False, show_default="policies"),
+]
+HERE = Path()
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+) -> None:
+    """See the commands' own help."""
+    if version:
+        typer.echo(f"gpuyard {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def up(stack: Stack, project: Root = HERE, policy_pack: Policies = None) -> None:
+    """Create or update a stack in the sandbox."""
+    raise typer.Exit(sandbox.up(project, stack, policy_pack))
+
+
+@app.command()
+def preview(stack: Stack, project: Root = HERE, policy_pack: Policies = None) -> None:
+    """Show what an update would do in the sandbox."""
+    raise typer.Exit(sandbox.preview(project, stack, policy_pack))
+
+
+@app.command()
+def refresh(stack: Stack, project: Root = HERE) -> None:
+    """Compare a stack's record with what exists in the simulated cloud."""
+    raise typer.Exit(sandbox.refresh(project, stack))
+
+
+@app.command()
+def destroy(stack: Stack, project: Root = HERE) -> None:
+    """Remove everything of a stack from the sandbox."""
+    raise typer.Exit(sandbox.destroy(project, stack))
+
+
+@app.command()
+def outputs(stack: Stack, project: Root = HERE) -> None:
+    """Print a stack's outputs as JSON."""
+    raise typer.Exit(sandbox.outputs(project, stack))
+
+
+@app.command()
+def engine() -> None:
+    """Find the Pulumi engine, or get one, and print where it is."""
+    found = find_engine(sandbox.say)
+    typer.echo(f"{found.path} (v{found.version}, {found.origin})")
+
+
+def run() -> None:
+    """Run the command; what a person can mend is told in plain words, without a traceback."""
+    try:
+        app()
+    except SpecError as error:
+        count = len(error.problems)
+        _errors.print(f"[red]{count} problem{'s' if count > 1 else ''}, nothing was started:[/red]")
+        for problem in error.problems:
+            _errors.print(f"  {problem}", markup=False)
+        sys.exit(2)
+    except (EngineMissingError, BusyError) as error:
+        _errors.print(str(error), markup=False)
+        sys.exit(3)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    run()

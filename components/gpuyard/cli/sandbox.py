@@ -1,0 +1,168 @@
+"""What the sandbox commands do: check first, then let the engine show its own work, then say what it was."""
+
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.tree import Tree
+
+from gpuyard.planning.check import check_stack_file
+from gpuyard.planning.plans import ClusterPlan
+from gpuyard.sandbox.engine import find_engine
+from gpuyard.sandbox.session import Session
+from gpuyard.sandbox.workspace import FOLDER, Project, Workspace, read_project
+from gpuyard.spec.problems import Problem, SpecError
+from gpuyard.spec.stack_file import read_stack_file
+
+# Piped output has no width of its own, and cut names would be of no use in a log.
+_console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 200)
+_POLICY_FOLDER = "policies"
+
+
+def say(line: str) -> None:
+    """Tell a person that something takes a while."""
+    _console.print(line, style="dim")
+
+
+def up(root: Path, stack: str, policy_pack: Path | None) -> int:
+    """Create or update a stack; returns the exit code."""
+    session, plan = _prepared(root, stack, policy_pack)
+    _introduce(stack, plan, session)
+    outcome = session.run(stack, "up", "--yes", *_quiet())
+    if outcome.output:
+        _console.print(escape(outcome.output))
+    if outcome.code != 0:
+        _console.print(f"\nThe update of '{stack}' did not succeed (engine exit code {outcome.code}).", style="red")
+        return 1
+    if not sys.stdout.isatty():
+        # On a terminal the engine has drawn the tree itself.
+        _show_tree(session.workspace.state(stack).get("resources", []))
+    _closing(stack, plan, session.workspace.project)
+    return 0
+
+
+def preview(root: Path, stack: str, policy_pack: Path | None) -> int:
+    """Show what an update would do; returns the exit code."""
+    session, plan = _prepared(root, stack, policy_pack)
+    _introduce(stack, plan, session)
+    outcome = session.run(stack, "preview", *_quiet())
+    return 0 if outcome.code == 0 else 1
+
+
+def refresh(root: Path, stack: str) -> int:
+    """Compare record and simulated cloud; returns the exit code."""
+    session = _session(root, stack, [])
+    return 0 if session.run(stack, "refresh", "--yes", *_quiet()).code == 0 else 1
+
+
+def destroy(root: Path, stack: str) -> int:
+    """Remove everything of a stack; returns the exit code."""
+    session = _session(root, stack, [])
+    if not session.workspace.exists(stack):
+        _console.print(f"Stack '{stack}' does not exist in the sandbox: there is nothing to remove.")
+        return 0
+    protected = [one for one in session.workspace.state(stack).get("resources", []) if one.get("protect")]
+    if protected:
+        _console.print(
+            f"{len(protected)} resources are protected. In the sandbox they hold nothing real, so protection is "
+            f"lifted; in the cloud this is up to you: pulumi state unprotect --stack {stack}"
+        )
+        lifted = session.run_state(stack, "unprotect", "--all", "--yes")
+        if lifted.code != 0:
+            _console.print(escape(lifted.output))
+            return 1
+    outcome = session.run(stack, "destroy", "--yes", "--remove", *_quiet())
+    if outcome.code != 0:
+        return 1
+    _console.print(f"Stack '{stack}' is gone from the sandbox.")
+    return 0
+
+
+def outputs(root: Path, stack: str) -> int:
+    """Print a stack's outputs as JSON; returns the exit code."""
+    session = _session(root, stack, [])
+    if not session.workspace.exists(stack):
+        raise SpecError([Problem((), f"stack '{stack}' does not exist in the sandbox.", f"Run: gpuyard up {stack}")])
+    print(json.dumps(session.outputs(stack), indent=2))
+    return 0
+
+
+def _prepared(root: Path, stack: str, policy_pack: Path | None) -> tuple[Session, ClusterPlan]:
+    project = read_project(root)
+    path = project.stack_file(stack)
+    plan = check_stack_file(read_stack_file(path, _shown(path)), stack)
+    packs = [policy_pack or project.root / _POLICY_FOLDER]
+    if policy_pack is not None and not (policy_pack / "PulumiPolicy.yaml").is_file():
+        raise SpecError([Problem((), f"{policy_pack} is no policy pack: it has no PulumiPolicy.yaml.")])
+    return _session(root, stack, [pack.resolve() for pack in packs if (pack / "PulumiPolicy.yaml").is_file()]), plan
+
+
+def _session(root: Path, stack: str, packs: Sequence[Path]) -> Session:
+    project = read_project(root.resolve())
+    project.stack_file(stack)
+    return Session(Workspace(project, find_engine(say)), packs)
+
+
+def _shown(path: Path) -> str:
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def _quiet() -> list[str]:
+    return [] if sys.stdout.isatty() else ["--suppress-progress"]
+
+
+def _introduce(stack: str, plan: ClusterPlan, session: Session) -> None:
+    engine = session.workspace.engine
+    _console.print(f"[bold]{stack}[/bold] on Pulumi v{engine.version} ({engine.origin}), against simulated providers")
+    for pool in plan.node_pools:
+        size = str(pool.max_nodes) if pool.min_nodes == pool.max_nodes else f"{pool.min_nodes} to {pool.max_nodes}"
+        types = ", ".join(row.instance_type for row in pool.instance_types)
+        _console.print(f"  pool {pool.name}: {size} × {types}. {' '.join(pool.reasons)}", markup=False)
+    if plan.file_system is not None:
+        _console.print(f"  file system: {' '.join(plan.file_system.reasons)}", markup=False)
+    _console.print()
+
+
+def _show_tree(resources: Sequence[dict[str, Any]]) -> None:
+    children: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for resource in resources:
+        if not str(resource["type"]).startswith("pulumi:providers:"):
+            children[resource.get("parent", "")].append(resource)
+
+    def grow(tree: Tree, urn: str) -> None:
+        for resource in sorted(children[urn], key=lambda one: (not children[one["urn"]], one["type"], one["urn"])):
+            mark = " [yellow](protected)[/yellow]" if resource.get("protect") else ""
+            name = escape(str(resource["urn"]).rsplit("::", 1)[1])
+            grow(
+                tree.add(f"{escape(_short_type(resource['type']))} [bold]{name}[/bold]{mark}"),
+                resource["urn"],
+            )
+
+    tree = Tree("Resources")
+    grow(tree, "")
+    _console.print(tree)
+
+
+def _short_type(token: str) -> str:
+    package, module, name = token.split(":")
+    return f"{package}:{module.split('/')[0]}:{name}"
+
+
+def _closing(stack: str, plan: ClusterPlan, project: Project) -> None:
+    cloud = plan.place.cloud
+    _console.print(
+        f"\n[green]Done, in the sandbox:[/green] the real Pulumi engine ran '{stack}' against [bold]simulated[/bold] "
+        f"{cloud} providers. Nothing exists in any cloud and nothing costs.\n"
+        f"State: {escape(_shown(project.root / FOLDER))}\n"
+        "To run it against the cloud:\n"
+        f"  1. {cloud} credentials in the environment;  2. a backend: pulumi login;  3. pulumi up -s {stack}\n"
+        f"Remove it from the sandbox: make destroy STACK={stack}"
+    )

@@ -1,0 +1,1 @@
+"""One folder for each cloud, with the same file names and functions in each."""

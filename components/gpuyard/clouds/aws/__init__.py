@@ -1,0 +1,1 @@
+"""AWS: one plan field to one resource property."""

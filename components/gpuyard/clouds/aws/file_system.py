@@ -1,0 +1,119 @@
+"""Parallel file systems on AWS: FSx for Lustre, linked to the checkpoint bucket."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi_aws as aws
+from pulumi import Input, Output, Resource, ResourceOptions
+
+from gpuyard.clouds.built import BuiltFileSystem
+from gpuyard.planning.plans import CHECKPOINT_PREFIX, FileSystemPlan
+
+EVENTS = ("NEW", "CHANGED", "DELETED")
+MOUNT_POINT = "/fsx"
+
+
+@dataclass(frozen=True)
+class FileSystemLinks:
+    """What a file system is connected to: subnet, security groups and, where there is one, the checkpoint bucket.
+
+    ``bucket_ready`` are the resources that have to exist before the bucket may be linked.
+    """
+
+    subnet_id: Input[str]
+    security_group_ids: Sequence[Input[str]]
+    bucket_name: Input[str] | None = None
+    bucket_ready: Sequence[Resource] = ()
+
+
+def build_file_system(
+    name: str,
+    plan: FileSystemPlan,
+    links: FileSystemLinks,
+    tags: Mapping[str, str],
+    parent: Resource,
+    *,
+    protect: bool,
+) -> BuiltFileSystem:
+    """Create one file system in the zone of the nodes.
+
+    Args:
+        name: Name in front of every resource.
+        plan: What to create.
+        links: Subnet, security groups and bucket.
+        tags: Tags on everything.
+        parent: The component it belongs to.
+        protect: Refuse to delete or replace it.
+
+    Returns:
+        Id, names and the command that mounts it.
+    """
+    backups = plan.backup_keep_days > 0
+    system = aws.fsx.LustreFileSystem(
+        f"{name}-lustre",
+        region=plan.place.region,
+        deployment_type=plan.type_name,
+        file_system_type_version=plan.lustre_version,
+        storage_type="SSD",
+        storage_capacity=plan.capacity_gib,
+        per_unit_storage_throughput=plan.per_unit_mb_per_s_per_tib,
+        data_compression_type="LZ4",
+        subnet_ids=links.subnet_id,
+        security_group_ids=list(links.security_group_ids),
+        kms_key_id=plan.kms_key,
+        automatic_backup_retention_days=plan.backup_keep_days if plan.persistent else None,
+        daily_automatic_backup_start_time="03:00" if backups else None,
+        copy_tags_to_backups=True if backups else None,
+        skip_final_backup=not backups,
+        weekly_maintenance_start_time="7:04:00",
+        tags={**tags, "Name": f"{name}-lustre"},
+        opts=ResourceOptions(parent=parent, protect=protect),
+    )
+    if links.bucket_name is not None:
+        _link(
+            name,
+            plan,
+            system,
+            links.bucket_name,
+            tags,
+            ResourceOptions(parent=parent, depends_on=list(links.bucket_ready)),
+        )
+    command = Output.concat(
+        "sudo mount -t lustre -o relatime,flock ",
+        system.dns_name,
+        "@tcp:/",
+        system.mount_name,
+        f" {MOUNT_POINT}",
+    )
+    return BuiltFileSystem(
+        file_system_id=system.id,
+        arn=system.arn,
+        dns_name=system.dns_name,
+        mount_name=system.mount_name,
+        mount_command=command,
+    )
+
+
+def _link(
+    name: str,
+    plan: FileSystemPlan,
+    system: aws.fsx.LustreFileSystem,
+    bucket_name: Input[str],
+    tags: Mapping[str, str],
+    opts: ResourceOptions,
+) -> None:
+    """What is written below ``/checkpoints`` is exported to the bucket, and what is in the bucket is seen there."""
+    aws.fsx.DataRepositoryAssociation(
+        f"{name}-checkpoints",
+        region=plan.place.region,
+        file_system_id=system.id,
+        file_system_path=f"/{CHECKPOINT_PREFIX}",
+        data_repository_path=Output.concat("s3://", bucket_name, f"/{CHECKPOINT_PREFIX}"),
+        batch_import_meta_data_on_create=True,
+        s3=aws.fsx.DataRepositoryAssociationS3Args(
+            auto_import_policy=aws.fsx.DataRepositoryAssociationS3AutoImportPolicyArgs(events=list(EVENTS)),
+            auto_export_policy=aws.fsx.DataRepositoryAssociationS3AutoExportPolicyArgs(events=list(EVENTS)),
+        ),
+        tags={**tags, "Name": f"{name}-checkpoints"},
+        opts=opts,
+    )

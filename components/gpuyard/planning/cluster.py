@@ -1,0 +1,113 @@
+"""The whole cluster: every part planned, every problem of every part together."""
+
+from gpuyard.catalog import regions, zone_belongs_to
+from gpuyard.catalog.limits import limit
+from gpuyard.planning.file_systems import plan_file_system
+from gpuyard.planning.network import plan_network
+from gpuyard.planning.node_pools import plan_node_pool
+from gpuyard.planning.plans import ClusterPlan, NodePoolPlan, Place
+from gpuyard.planning.storage import plan_checkpoints, plan_snapshots
+from gpuyard.spec.models import ClusterSpec
+from gpuyard.spec.problems import Problem, SpecError, did_you_mean
+
+RESERVED_TAG_PREFIX = "gpuyard:"
+
+
+def plan_cluster(spec: ClusterSpec, name: str) -> ClusterPlan:
+    """What a cluster is made of.
+
+    Args:
+        spec: What was asked for.
+        name: Name in front of every resource, where the spec gives none.
+
+    Returns:
+        The plan.
+
+    Raises:
+        SpecError: With every problem of every part.
+    """
+    plan, problems = try_plan_cluster(spec, name)
+    if problems or plan is None:
+        raise SpecError(problems)
+    return plan
+
+
+def place_of(spec: ClusterSpec) -> Place:
+    """Where a cluster is and what it is for."""
+    workload = spec.workload
+    return Place(
+        cloud=spec.cloud,
+        region=spec.region,
+        environment=spec.environment,
+        zone=spec.zone,
+        task=workload.task if workload else None,
+        model_parameters=workload.model_parameters if workload else None,
+    )
+
+
+def try_plan_cluster(spec: ClusterSpec, name: str) -> tuple[ClusterPlan | None, list[Problem]]:
+    """The same, with the problems as a value."""
+    problems = [*_region_problems(spec), *_tag_problems(spec)]
+    if any(problem.path == ("region",) for problem in problems):
+        # Every later check would only repeat that the region is wrong.
+        return None, problems
+    place = place_of(spec)
+    pools: list[NodePoolPlan] = []
+    for pool_name, pool_spec in spec.node_pools.items():
+        pool, found = plan_node_pool(pool_name, pool_spec, place, ("node_pools", pool_name))
+        problems += found
+        if pool is not None:
+            pools.append(pool)
+    file_system, found = (
+        plan_file_system(spec.file_system, place, ("file_system",), linked=spec.checkpoints is not None)
+        if spec.file_system
+        else (None, [])
+    )
+    problems += found
+    checkpoints, found = plan_checkpoints(spec.checkpoints, place, ("checkpoints",)) if spec.checkpoints else (None, [])
+    problems += found
+    snapshots, found = plan_snapshots(spec.snapshots, place, ("snapshots",)) if spec.snapshots else (None, [])
+    problems += found
+    named = [spec.zone] if spec.zone else []
+    zones: dict[str, None] = dict.fromkeys([*named, *(zone for pool in pools for zone in pool.zones)])
+    network, found = plan_network(
+        spec.network, spec.access, place, tuple(zones), tuple(pools), lustre=spec.file_system is not None
+    )
+    problems += found
+    if problems or network is None:
+        return None, problems
+    return (
+        ClusterPlan(
+            name=spec.name or name,
+            place=place,
+            network=network,
+            node_pools=tuple(pools),
+            file_system=file_system,
+            checkpoints=checkpoints,
+            snapshots=snapshots,
+            tags=dict(spec.tags),
+            protect_data=spec.environment == "prod" if spec.protect_data is None else spec.protect_data,
+        ),
+        [],
+    )
+
+
+def _region_problems(spec: ClusterSpec) -> list[Problem]:
+    known = regions(spec.cloud)
+    if spec.region not in known:
+        hint = did_you_mean(spec.region, known) or f"Regions of {spec.cloud}: {', '.join(known)}."
+        return [Problem(("region",), f"'{spec.region}' is no region of {spec.cloud}.", hint)]
+    if spec.zone is not None and not zone_belongs_to(spec.zone, spec.region):
+        message = f"'{spec.zone}' is no zone of {spec.region}."
+        return [Problem(("zone",), message, f"A zone there is written like '{spec.region}a', or as a zone id.")]
+    return []
+
+
+def _tag_problems(spec: ClusterSpec) -> list[Problem]:
+    taken = (*limit(spec.cloud, "tag_key_reserved_prefix").values, RESERVED_TAG_PREFIX)
+    return [
+        Problem(("tags", key), f"tag keys that begin with '{prefix}' are not yours to set.", "Choose another key.")
+        for key in spec.tags
+        for prefix in taken
+        if key.lower().startswith(prefix)
+    ]

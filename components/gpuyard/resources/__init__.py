@@ -1,0 +1,1 @@
+"""The components: cloud-neutral classes over the builders of each cloud."""

@@ -1,0 +1,57 @@
+"""CheckpointStore: the bucket that checkpoints go to, and its copy elsewhere."""
+
+import pulumi
+
+from gpuyard.clouds.built import BuiltBucket
+from gpuyard.planning.storage import plan_checkpoints
+from gpuyard.resources._common import Arguments, builder
+from gpuyard.resources.args import CheckpointStoreArgs
+from gpuyard.spec import CheckpointSpec
+
+
+class CheckpointStore(pulumi.ComponentResource):
+    """A private, versioned, encrypted bucket whose content expires; with a copy in a second region where asked for."""
+
+    bucket_name: pulumi.Output[str]
+    """Name of the bucket."""
+    bucket_arn: pulumi.Output[str]
+    """ARN of the bucket."""
+    uri: pulumi.Output[str]
+    """Address below which checkpoints belong."""
+    replica_name: pulumi.Output[str] | None
+    """Name of the copy, where there is one."""
+
+    def __init__(self, name: str, args: CheckpointStoreArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Create the bucket.
+
+        Args:
+            name: Name in front of every resource.
+            args: Place, retention and copy.
+            opts: Resource options.
+
+        Raises:
+            SpecError: The arguments cannot be built; nothing has been registered then.
+        """
+        arguments = Arguments(name, args, own=("protect_data",))
+        plan = arguments.plan(CheckpointSpec, plan_checkpoints)
+        super().__init__("gpuyard:index:CheckpointStore", name, {}, opts)
+        built: BuiltBucket = builder(arguments.place.cloud, "checkpoints").build_checkpoints(
+            name,
+            plan,
+            arguments.tags(),
+            self,
+            protect=arguments.protect_data,
+            force_destroy=arguments.place.environment == "dev",
+        )
+        self.bucket_name = built.name
+        self.bucket_arn = built.arn
+        self.uri = built.uri
+        self.replica_name = built.replica_name
+        self.register_outputs(
+            {
+                "bucketName": self.bucket_name,
+                "bucketArn": self.bucket_arn,
+                "uri": self.uri,
+                "replicaName": self.replica_name,
+            }
+        )

@@ -1,0 +1,134 @@
+"""TrainingCluster: network, node pools, file system, checkpoints and snapshots from one description."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+from pydantic import BaseModel
+
+from gpuyard.planning.cluster import plan_cluster
+from gpuyard.resources.args import TrainingClusterArgs
+from gpuyard.resources.checkpoints import CheckpointStore
+from gpuyard.resources.file_system import ParallelFileSystem
+from gpuyard.resources.network import ClusterNetwork
+from gpuyard.resources.node_pool import GpuNodePool
+from gpuyard.resources.snapshots import SnapshotPolicy
+from gpuyard.spec import ClusterSpec, parse_spec
+
+
+class TrainingCluster(pulumi.ComponentResource):
+    """A whole GPU cluster from the description that a stack file holds under ``gpuyard:cluster``."""
+
+    network: ClusterNetwork
+    node_pools: Mapping[str, GpuNodePool]
+    file_system: ParallelFileSystem | None
+    checkpoints: CheckpointStore | None
+    snapshots: SnapshotPolicy | None
+
+    def __init__(self, name: str, args: TrainingClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Create the cluster.
+
+        Args:
+            name: Name in front of every resource, unless the description has one.
+            args: The description.
+            opts: Resource options.
+
+        Raises:
+            SpecError: The description cannot be built; nothing has been registered then.
+        """
+        spec = parse_spec(ClusterSpec, {"cloud": "aws", "environment": "dev", **args})
+        plan = plan_cluster(spec, name)
+        super().__init__("gpuyard:index:TrainingCluster", name, {}, opts)
+        self._name = plan.name
+        self._child = pulumi.ResourceOptions(parent=self)
+        self._shared: dict[str, Any] = {
+            "cloud": spec.cloud,
+            "region": spec.region,
+            "environment": spec.environment,
+            "cluster_name": plan.name,
+            "tags": spec.tags,
+        }
+        self._protect_data = plan.protect_data
+        zones = [subnet.zone for subnet in plan.network.subnets]
+        self.network = ClusterNetwork(
+            f"{plan.name}-network",
+            self._args(spec.network, spec.access, zones=zones, lustre=plan.network.lustre),
+            self._child,
+        )
+        self.checkpoints = self._checkpoints(spec)
+        self.file_system = self._file_system(spec)
+        self.node_pools = {pool.name: self._node_pool(spec, pool.name, pool.zones) for pool in plan.node_pools}
+        self.snapshots = self._snapshots(spec)
+        self.register_outputs(self.summary())
+
+    def summary(self) -> dict[str, Any]:
+        """What another stack needs of the cluster, as plain names and outputs."""
+        found: dict[str, Any] = {
+            "network_id": self.network.network_id,
+            "subnet_ids": self.network.subnet_ids,
+            "node_security_group_id": self.network.node_security_group_id,
+            "node_pools": {
+                name: {
+                    "instance_types": pool.instance_types,
+                    "group_name": pool.group_name,
+                    "template_id": pool.template_id,
+                    "placement_group_name": pool.placement_group_name,
+                    "role_arn": pool.role_arn,
+                    "image_id": pool.image_id,
+                }
+                for name, pool in self.node_pools.items()
+            },
+        }
+        if self.file_system is not None:
+            found["file_system"] = {
+                "id": self.file_system.file_system_id,
+                "mount_command": self.file_system.mount_command,
+                "throughput_mb_per_s": self.file_system.throughput_mb_per_s,
+            }
+        if self.checkpoints is not None:
+            found["checkpoints"] = {"uri": self.checkpoints.uri, "replica": self.checkpoints.replica_name}
+        if self.snapshots is not None:
+            found["snapshots"] = {"policy_id": self.snapshots.policy_id}
+        return found
+
+    def _args(self, *parts: BaseModel, **more: Any) -> Any:
+        """Arguments of a part: what all share, what was asked for of it, and its links; nothing that is None."""
+        given = {key: value for part in parts for key, value in part.model_dump(exclude_none=True).items()}
+        return {**self._shared, **given, **{key: value for key, value in more.items() if value is not None}}
+
+    def _checkpoints(self, spec: ClusterSpec) -> CheckpointStore | None:
+        if spec.checkpoints is None:
+            return None
+        args = self._args(spec.checkpoints, protect_data=self._protect_data)
+        return CheckpointStore(self._name, args, self._child)
+
+    def _file_system(self, spec: ClusterSpec) -> ParallelFileSystem | None:
+        group = self.network.file_system_security_group_id
+        if spec.file_system is None or spec.zone is None or group is None:
+            return None
+        args = self._args(
+            spec.file_system,
+            zone=spec.zone,
+            protect_data=self._protect_data,
+            subnet_id=self.network.subnet_ids[spec.zone],
+            security_group_ids=[group],
+            bucket_name=None if self.checkpoints is None else self.checkpoints.bucket_name,
+        )
+        return ParallelFileSystem(self._name, args, self._child)
+
+    def _node_pool(self, spec: ClusterSpec, pool: str, zones: tuple[str, ...]) -> GpuNodePool:
+        args = self._args(
+            spec.node_pools[pool],
+            zone=spec.zone,
+            workload=None if spec.workload is None else spec.workload.model_dump(exclude_none=True),
+            subnet_ids=[self.network.subnet_ids[zone] for zone in zones],
+            security_group_ids=[self.network.node_security_group_id],
+            bucket_arn=None if self.checkpoints is None else self.checkpoints.bucket_arn,
+        )
+        return GpuNodePool(f"{self._name}-{pool}", args, self._child)
+
+    def _snapshots(self, spec: ClusterSpec) -> SnapshotPolicy | None:
+        if spec.snapshots is None:
+            return None
+        args = self._args(spec.snapshots, target_tags={"gpuyard:snapshot": self._name})
+        return SnapshotPolicy(self._name, args, self._child)

@@ -1,0 +1,68 @@
+"""ParallelFileSystem: a parallel file system in the zone of the nodes."""
+
+import pulumi
+
+from gpuyard.clouds.built import BuiltFileSystem
+from gpuyard.planning.file_systems import plan_file_system
+from gpuyard.planning.plans import FileSystemPlan, Place
+from gpuyard.resources._common import Arguments, builder
+from gpuyard.resources.args import ParallelFileSystemArgs
+from gpuyard.spec import FileSystemSpec, Problem
+
+
+class ParallelFileSystem(pulumi.ComponentResource):
+    """A parallel file system, linked to a checkpoint bucket where one is given."""
+
+    file_system_id: pulumi.Output[str]
+    """Id of the file system."""
+    dns_name: pulumi.Output[str]
+    """Name that clients mount it by."""
+    mount_name: pulumi.Output[str]
+    """Name of the exported tree."""
+    mount_command: pulumi.Output[str]
+    """Command that mounts it on a node."""
+    throughput_mb_per_s: float | None
+    """Throughput of the whole file system in MB/s, where its kind promises one."""
+
+    def __init__(self, name: str, args: ParallelFileSystemArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Create the file system.
+
+        Args:
+            name: Name in front of every resource.
+            args: Place, size, throughput, and the subnet and security groups it is put into.
+            opts: Resource options.
+
+        Raises:
+            SpecError: The arguments cannot be built; nothing has been registered then.
+        """
+        inputs = ("subnet_id", "security_group_ids", "bucket_name")
+        arguments = Arguments(name, args, inputs=inputs, own=("protect_data",))
+
+        def planned(spec: FileSystemSpec, place: Place) -> tuple[FileSystemPlan | None, list[Problem]]:
+            return plan_file_system(spec, place, linked="bucket_name" in arguments.inputs)
+
+        plan = arguments.plan(FileSystemSpec, planned)
+        super().__init__("gpuyard:index:ParallelFileSystem", name, {}, opts)
+        cloud = builder(arguments.place.cloud, "file_system")
+        built: BuiltFileSystem = cloud.build_file_system(
+            name,
+            plan,
+            cloud.FileSystemLinks(**arguments.inputs),
+            arguments.tags(),
+            self,
+            protect=arguments.protect_data,
+        )
+        self.file_system_id = built.file_system_id
+        self.dns_name = built.dns_name
+        self.mount_name = built.mount_name
+        self.mount_command = built.mount_command
+        self.throughput_mb_per_s = plan.throughput_mb_per_s
+        self.register_outputs(
+            {
+                "fileSystemId": self.file_system_id,
+                "dnsName": self.dns_name,
+                "mountName": self.mount_name,
+                "mountCommand": self.mount_command,
+                "throughputMbPerS": self.throughput_mb_per_s,
+            }
+        )

@@ -1,0 +1,196 @@
+"""Simulated providers for the real engine: every call that the engine makes of a cloud's provider."""
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import grpc
+from google.protobuf import empty_pb2
+from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
+
+from gpuyard.catalog import regions
+from gpuyard.sandbox import behaviour
+from gpuyard.sandbox.check import Failure, check_inputs
+from gpuyard.sandbox.cloud import AlreadyExistsError, CloudResource, SimulatedCloud
+from gpuyard.sandbox.diff import changes
+from gpuyard.sandbox.schema import ResourceSchema, resource_schema
+from gpuyard.sandbox.wire import UNKNOWN, from_struct, is_unknown, to_struct
+
+LATENCY_VARIABLE = "GPUYARD_SANDBOX_LATENCY_MS"
+_KINDS = {
+    "add": (provider_pb2.PropertyDiff.ADD, provider_pb2.PropertyDiff.ADD_REPLACE),
+    "delete": (provider_pb2.PropertyDiff.DELETE, provider_pb2.PropertyDiff.DELETE_REPLACE),
+    "update": (provider_pb2.PropertyDiff.UPDATE, provider_pb2.PropertyDiff.UPDATE_REPLACE),
+}
+
+
+class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
+    """One simulated provider process; the engine talks to it as to the cloud's own.
+
+    Args:
+        simulated: What exists.
+        version: The SDK's version, which the provider answers as its own.
+    """
+
+    def __init__(self, simulated: SimulatedCloud, version: str) -> None:
+        self._cloud = simulated
+        self._version = version
+        self._region: str | None = None
+        self._latency_s = float(os.environ.get(LATENCY_VARIABLE, "0")) / 1000
+        self._import = threading.Lock()
+
+    def Handshake(self, request: Any, context: Any) -> provider_pb2.ProviderHandshakeResponse:  # noqa: D102, N802
+        return provider_pb2.ProviderHandshakeResponse()
+
+    def Attach(self, request: Any, context: Any) -> empty_pb2.Empty:  # noqa: D102, N802
+        return empty_pb2.Empty()
+
+    def Cancel(self, request: Any, context: Any) -> empty_pb2.Empty:  # noqa: D102, N802
+        return empty_pb2.Empty()
+
+    def GetPluginInfo(self, request: Any, context: Any) -> plugin_pb2.PluginInfo:  # noqa: D102, N802
+        return plugin_pb2.PluginInfo(version=self._version)
+
+    def CheckConfig(self, request: Any, context: Any) -> provider_pb2.CheckResponse:  # noqa: D102, N802
+        return provider_pb2.CheckResponse(inputs=request.news)
+
+    def DiffConfig(self, request: Any, context: Any) -> provider_pb2.DiffResponse:  # noqa: D102, N802
+        found = changes(from_struct(request.olds), from_struct(request.news))
+        moved = [change.top for change in found if change.top == "region"]
+        return _diff_response(found, moved)
+
+    def Configure(self, request: Any, context: Any) -> provider_pb2.ConfigureResponse:  # noqa: D102, N802
+        region = from_struct(request.args).get("region")
+        self._region = None if is_unknown(region) else region
+        return provider_pb2.ConfigureResponse(supportsPreview=True)
+
+    def Invoke(self, request: Any, context: Any) -> provider_pb2.InvokeResponse:  # noqa: D102, N802
+        package = request.tok.split(":")[0]
+        arguments = from_struct(request.args)
+        region = self._region_of(arguments)
+        account = behaviour.cloud(package).account
+        found = behaviour.look_up(request.tok, arguments, region, _partition(package, region), account)
+        if found is None:
+            reason = f"the sandbox does not simulate the function {request.tok}"
+            return provider_pb2.InvokeResponse(failures=[provider_pb2.CheckFailure(property="", reason=reason)])
+        response = provider_pb2.InvokeResponse()
+        # 'return' is a word of Python's: the field has no attribute of that name.
+        getattr(response, "return").CopyFrom(to_struct(found))
+        return response
+
+    def Check(self, request: Any, context: Any) -> provider_pb2.CheckResponse:  # noqa: D102, N802
+        token = request.type or _token(request.urn)
+        schema = self._schema(token)
+        if schema is None:
+            reason = f"the installed SDK has no resource type '{token}'"
+            return provider_pb2.CheckResponse(failures=[provider_pb2.CheckFailure(property="", reason=reason)])
+        inputs = from_struct(request.news)
+        failures = check_inputs(schema.inputs, inputs)
+        if failures:
+            return provider_pb2.CheckResponse(inputs=request.news, failures=[_failure(one) for one in failures])
+        key = behaviour.behaviour(token).auto_name
+        old_name = from_struct(request.olds).get(key or "")
+        if key is not None and inputs.get(key) is None and old_name is not None:
+            named = {key: old_name} if inputs.get(f"{key}Prefix") is None else {}
+        else:
+            named = behaviour.auto_name(token, schema, inputs, request.urn, request.randomSeed)
+        return provider_pb2.CheckResponse(inputs=to_struct({**inputs, **named}))
+
+    def Diff(self, request: Any, context: Any) -> provider_pb2.DiffResponse:  # noqa: D102, N802
+        old = from_struct(request.old_inputs if request.HasField("old_inputs") else request.olds)
+        found = changes(old, from_struct(request.news))
+        replacing = {*behaviour.behaviour(_token(request.urn)).replace_on, "region"}
+        return _diff_response(found, [change.top for change in found if change.top in replacing])
+
+    def Create(self, request: Any, context: Any) -> provider_pb2.CreateResponse:  # noqa: D102, N802
+        token, inputs = _token(request.urn), from_struct(request.properties)
+        schema = self._required_schema(token, context)
+        if request.preview:
+            unknown = dict.fromkeys(schema.output_names - {"id", "urn", *schema.inputs.properties}, UNKNOWN)
+            known = {"region": self._region_of(inputs)} if "region" in schema.output_names else {}
+            return provider_pb2.CreateResponse(properties=to_struct({**unknown, **inputs, **known}))
+        time.sleep(self._latency_s)
+        region = self._region_of(inputs)
+        made_id, outputs = behaviour.computed(token, schema, inputs, region, _partition(token.split(":")[0], region))
+        try:
+            self._cloud.create(CloudResource(token, made_id, request.urn, inputs, outputs))
+        except AlreadyExistsError as error:
+            context.abort(grpc.StatusCode.ALREADY_EXISTS, str(error))
+        time.sleep(self._latency_s)
+        return provider_pb2.CreateResponse(id=made_id, properties=to_struct(outputs))
+
+    def Read(self, request: Any, context: Any) -> provider_pb2.ReadResponse:  # noqa: D102, N802
+        found = self._cloud.read(_token(request.urn), request.id)
+        if found is None:
+            return provider_pb2.ReadResponse()
+        return provider_pb2.ReadResponse(
+            id=found.id, properties=to_struct(found.outputs), inputs=to_struct(found.inputs)
+        )
+
+    def Update(self, request: Any, context: Any) -> provider_pb2.UpdateResponse:  # noqa: D102, N802
+        token, inputs = _token(request.urn), from_struct(request.news)
+        if request.preview:
+            old = from_struct(request.olds)
+            moving = {"latestVersion": UNKNOWN} if "latestVersion" in old else {}
+            return provider_pb2.UpdateResponse(
+                properties=to_struct({**behaviour.after_update(token, old, inputs), **moving})
+            )
+        time.sleep(self._latency_s)
+        found = self._cloud.read(token, request.id)
+        if found is None:
+            context.abort(grpc.StatusCode.NOT_FOUND, f"{token} '{request.id}' does not exist in the simulated cloud")
+            return provider_pb2.UpdateResponse()
+        outputs = behaviour.after_update(token, found.outputs, inputs)
+        self._cloud.update(CloudResource(token, found.id, found.urn, inputs, outputs))
+        return provider_pb2.UpdateResponse(properties=to_struct(outputs))
+
+    def Delete(self, request: Any, context: Any) -> empty_pb2.Empty:  # noqa: D102, N802
+        time.sleep(self._latency_s)
+        self._cloud.delete(_token(request.urn), request.id)
+        return empty_pb2.Empty()
+
+    def _schema(self, token: str) -> ResourceSchema | None:
+        # The engine asks in parallel; the SDK's modules are imported by one thread at a time.
+        with self._import:
+            return resource_schema(token)
+
+    def _required_schema(self, token: str, context: Any) -> ResourceSchema:
+        schema = self._schema(token)
+        if schema is None:
+            context.abort(grpc.StatusCode.NOT_FOUND, f"the installed SDK has no resource type '{token}'")
+            raise AssertionError
+        return schema
+
+    def _region_of(self, inputs: Mapping[str, Any]) -> str:
+        region = inputs.get("region")
+        return str(region) if region and not is_unknown(region) else self._region or "us-east-1"
+
+
+def _token(urn: str) -> str:
+    return urn.split("::")[2].split("$")[-1]
+
+
+def _partition(package: str, region: str) -> str:
+    known = regions(package).get(region)
+    return known.partition if known else "aws"
+
+
+def _failure(failure: Failure) -> provider_pb2.CheckFailure:
+    return provider_pb2.CheckFailure(property=failure.path, reason=failure.reason)
+
+
+def _diff_response(found: list[Any], replaced: list[str]) -> provider_pb2.DiffResponse:
+    detailed = {
+        change.path: provider_pb2.PropertyDiff(kind=_KINDS[change.kind][change.top in replaced], inputDiff=True)
+        for change in found
+    }
+    some = provider_pb2.DiffResponse.DIFF_SOME if found else provider_pb2.DiffResponse.DIFF_NONE
+    return provider_pb2.DiffResponse(
+        changes=some,
+        diffs=list(dict.fromkeys(change.top for change in found)),
+        replaces=list(dict.fromkeys(replaced)),
+        detailedDiff=detailed,
+        hasDetailedDiff=True,
+    )

@@ -1,0 +1,161 @@
+"""Running the real engine on a stack in the sandbox."""
+
+import runpy
+import subprocess
+import sys
+from collections.abc import Generator, Sequence
+from concurrent import futures
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, cast
+
+import grpc
+from pulumi.runtime.proto import language_pb2_grpc, provider_pb2_grpc
+
+from gpuyard.sandbox.cloud import SimulatedCloud
+from gpuyard.sandbox.language_host import LanguageHost, Program
+from gpuyard.sandbox.provider import SimulatedProvider
+from gpuyard.sandbox.workspace import Project, Workspace
+
+SIMULATED = {"aws": "pulumi-aws"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run of the engine ended: its exit code and, where it was captured, what it printed."""
+
+    code: int
+    output: str = ""
+
+
+class Session:
+    """The engine, with simulated providers and a language host attached to it.
+
+    Args:
+        workspace: The project's sandbox.
+        policy_packs: Folders of policy packs that judge previews and updates.
+    """
+
+    def __init__(self, workspace: Workspace, policy_packs: Sequence[Path] = ()) -> None:
+        self.workspace = workspace
+        self.policy_packs = policy_packs
+
+    def run(self, stack: str, verb: str, *flags: str, capture: bool = False) -> Outcome:
+        """Run one verb of the engine on a stack: preview, up, refresh or destroy.
+
+        Args:
+            stack: The stack.
+            verb: The engine's verb.
+            flags: Further flags of that verb.
+            capture: Return what it prints instead of showing it.
+
+        Returns:
+            The engine's exit code and output.
+
+        Raises:
+            BusyError: Another run works on the stack.
+        """
+        self.workspace.prepare(stack)
+        was_killed = self.workspace.clear_dead_locks(stack)
+        program = _program_of(self.workspace.project)
+        with _servers(self.workspace, program) as (port, cloud):
+            more = {
+                "PULUMI_DEBUG_PROVIDERS": ",".join(f"{package}:{port}" for package in SIMULATED),
+                "PULUMI_DEBUG_LANGUAGES": f"python:{port}",
+            }
+            if not self.workspace.exists(stack):
+                made = self._engine(more, ["stack", "init", stack, "--no-select"], capture=True)
+                if made.code != 0:
+                    return made
+            if was_killed or self.workspace.state(stack).get("pending_operations"):
+                recovered = self._recover(stack, cloud, more)
+                if recovered.code != 0:
+                    return recovered
+            packs = [flag for pack in self.policy_packs for flag in ("--policy-pack", str(pack))]
+            judged = packs if verb in ("preview", "up") else []
+            return self._engine(more, [verb, "--stack", stack, *judged, *flags], capture=capture)
+
+    def run_state(self, stack: str, *arguments: str) -> Outcome:
+        """Run one of the engine's ``state`` commands on a stack and return what it prints."""
+        self.workspace.prepare(stack)
+        self.workspace.clear_dead_locks(stack)
+        return self._engine({}, ["state", arguments[0], "--stack", stack, *arguments[1:]], capture=True)
+
+    def outputs(self, stack: str) -> dict[str, Any]:
+        """The stack's outputs from the engine's record."""
+        for resource in self.workspace.state(stack).get("resources", []):
+            if resource.get("type") == "pulumi:pulumi:Stack":
+                return cast(dict[str, Any], resource.get("outputs") or {})
+        return {}
+
+    def _recover(self, stack: str, cloud: SimulatedCloud, more: dict[str, str]) -> Outcome:
+        """After a killed run: what the cloud has made meanwhile is taken into the record, the rest is forgotten.
+
+        A real cloud is asked by hand (``pulumi refresh``); the simulated one knows what it made for which URN.
+        """
+        state = self.workspace.state(stack)
+        recorded = {resource.get("id") for resource in state.get("resources", [])}
+        found: list[str] = []
+        pending: list[dict[str, Any]] = state.get("pending_operations") or []
+        for urn in [str(one["resource"]["urn"]) for one in pending if one["type"] == "creating"]:
+            for thing in [made for made in cloud.made_for(urn) if made.id not in recorded][-1:]:
+                found += ["--import-pending-creates", urn, "--import-pending-creates", thing.id]
+        flags = ["refresh", "--stack", stack, "--yes", "--skip-preview", *found, "--clear-pending-creates"]
+        return self._engine(more, flags, capture=True)
+
+    def _engine(self, more: dict[str, str], arguments: Sequence[str], *, capture: bool) -> Outcome:
+        sys.stdout.flush()
+        command = [str(self.workspace.engine.path), *arguments]
+        environment = self.workspace.environment(**more)
+        process = subprocess.Popen(
+            command,
+            cwd=self.workspace.directory,
+            env=environment,
+            stdout=subprocess.PIPE if capture else None,
+            stderr=subprocess.STDOUT if capture else None,
+            text=True,
+        )
+        while True:
+            try:
+                output, _ = process.communicate()
+                return Outcome(process.returncode, output or "")
+            except KeyboardInterrupt:
+                # The engine has had the same Ctrl-C and winds down by itself: its record stays whole.
+                continue
+
+
+@contextmanager
+def _servers(workspace: Workspace, program: Program) -> Generator[tuple[int, SimulatedCloud], None, None]:
+    cloud = SimulatedCloud(workspace.cloud_file)
+    server = grpc.server(futures.ThreadPoolExecutor(max_workers=64))
+    host = LanguageHost(workspace.engine.version, program, str(workspace.project.root))
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(SimulatedProvider(cloud, _sdk_version()), server)
+    language_pb2_grpc.add_LanguageRuntimeServicer_to_server(host, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        yield port, cloud
+    finally:
+        host.stop()
+        server.stop(grace=None)
+        cloud.close()
+
+
+def _program_of(project: Project) -> Program:
+    directory = str(project.program if project.program.is_dir() else project.program.parent)
+
+    def run() -> None:
+        if directory not in sys.path:
+            sys.path.insert(0, directory)
+        runpy.run_path(str(project.program), run_name="__main__")
+
+    return run
+
+
+def _sdk_version() -> str:
+    try:
+        return version(SIMULATED["aws"])
+    except PackageNotFoundError:
+        return "0.0.0"

@@ -1,0 +1,224 @@
+"""The sandbox's folder beside the project: state, configuration copies, the simulated cloud, and what was left behind.
+
+Nothing that git tracks is written: the engine keeps its salt in a copy of the stack file.
+"""
+
+import json
+import os
+import shutil
+import socket
+import stat
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from ruamel.yaml import YAML
+
+from gpuyard.sandbox.engine import Engine
+from gpuyard.spec.problems import Problem, SpecError, did_you_mean, one_of
+
+FOLDER = ".sandbox"
+
+
+class BusyError(Exception):
+    """Another run works on the same stack."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """A Pulumi project: its folder, name, program, and the folder of its stack files."""
+
+    root: Path
+    name: str
+    program: Path
+    stack_folder: Path
+    settings: Mapping[str, Any]
+
+    def stack_file(self, stack: str) -> Path:
+        """Where a stack's file is.
+
+        Raises:
+            SpecError: There is none; the message lists those that there are.
+        """
+        path = self.stack_folder / f"Pulumi.{stack}.yaml"
+        if path.is_file():
+            return path
+        known = self.stacks()
+        hint = did_you_mean(stack, known)
+        have = f"Stacks: {one_of(known)}." if known else f"There are no stack files in {self.stack_folder}."
+        raise SpecError([Problem((), f"there is no stack '{stack}'.", f"{hint} {have}".strip())])
+
+    def stacks(self) -> list[str]:
+        """Names of the stacks that have a file."""
+        return sorted(path.name[7:-5] for path in self.stack_folder.glob("Pulumi.*.yaml"))
+
+
+def read_project(root: Path) -> Project:
+    """The project in a folder.
+
+    Raises:
+        SpecError: There is no usable ``Pulumi.yaml``.
+    """
+    path = root / "Pulumi.yaml"
+    try:
+        settings: Any = cast(Any, YAML(typ="safe")).load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        hint = "Run it in the folder of a Pulumi project."
+        raise SpecError([Problem((), f"cannot be read: {error.strerror}.", hint, str(path))]) from None
+    known = cast(dict[str, Any], settings) if isinstance(settings, dict) else {}
+    if not isinstance(known.get("name"), str):
+        raise SpecError([Problem((), "is no Pulumi project file: it has no 'name'.", "", str(path), 1)])
+    return Project(
+        root=root,
+        name=known["name"],
+        program=root / str(known.get("main", ".")),
+        stack_folder=root / str(known.get("stackConfigDir", ".")),
+        settings=known,
+    )
+
+
+class Workspace:
+    """One project's sandbox.
+
+    Args:
+        project: The project.
+        engine: The engine that is used.
+        folder: Where everything is kept; ``.sandbox`` in the project when left out.
+    """
+
+    def __init__(self, project: Project, engine: Engine, folder: Path | None = None) -> None:
+        self.project = project
+        self.engine = engine
+        self.folder = folder or project.root / FOLDER
+        self.directory = self.folder / "project"
+        self.cloud_file = self.folder / "cloud.sqlite"
+        for path in (self.folder / "state", self.folder / "home", self.directory):
+            path.mkdir(parents=True, exist_ok=True)
+        self._write_language_host()
+
+    def prepare(self, stack: str) -> None:
+        """Copy project and stack file to where the engine reads them, keeping the engine's own entries of the copy."""
+        settings = {
+            **self.project.settings,
+            "main": str(self.project.program.resolve()),
+            "runtime": {"name": "python", "options": {"virtualenv": str(Path(sys.prefix).resolve())}},
+        }
+        settings.pop("stackConfigDir", None)
+        _write_yaml(self.directory / "Pulumi.yaml", settings)
+        copy = self.directory / f"Pulumi.{stack}.yaml"
+        content = _read_yaml(self.project.stack_file(stack))
+        for key in ("encryptionsalt", "secretsprovider", "encryptedkey"):
+            content.pop(key, None)
+        kept = _read_yaml(copy).get("encryptionsalt") if copy.exists() else None
+        if kept:
+            content["encryptionsalt"] = kept
+        _write_yaml(copy, content)
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """The environment in which the engine reads only the sandbox's state and reaches no backend."""
+        own = {
+            "PULUMI_HOME": str(self.folder / "home"),
+            "PULUMI_BACKEND_URL": f"file://{self.folder / 'state'}",
+            "PULUMI_CONFIG_PASSPHRASE": "",
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+            "PULUMI_OPTION_COLOR": os.environ.get("PULUMI_OPTION_COLOR", "auto"),
+            "PATH": os.pathsep.join(
+                [str(self.folder / "bin"), str(self.engine.path.parent), os.environ.get("PATH", "")]
+            ),
+        }
+        base = {
+            key: value
+            for key, value in os.environ.items()
+            if key not in ("PULUMI_ACCESS_TOKEN", "PULUMI_CONFIG_PASSPHRASE_FILE", "PULUMI_STACK")
+        }
+        return {**base, **own, **more}
+
+    def exists(self, stack: str) -> bool:
+        """Whether the stack has been made before."""
+        return self._state_file(stack).exists()
+
+    def state(self, stack: str) -> dict[str, Any]:
+        """The engine's latest record of the stack; empty when there is none."""
+        path = self._state_file(stack)
+        if not path.exists():
+            return {}
+        checkpoint = json.loads(path.read_text(encoding="utf-8"))
+        return checkpoint.get("checkpoint", {}).get("latest") or {}
+
+    def clear_dead_locks(self, stack: str) -> bool:
+        """Remove the lock of a run that was killed; a lock of a living one is respected.
+
+        Returns:
+            Whether a dead run's lock was found.
+
+        Raises:
+            BusyError: Another run holds the stack.
+        """
+        folder = self.folder / "state" / ".pulumi" / "locks" / "organization" / self.project.name / stack
+        dead = False
+        for path in folder.glob("*.json"):
+            content: dict[str, Any]
+            try:
+                content = json.loads(path.read_text(encoding="utf-8"))
+            except (OSError, json.JSONDecodeError):
+                content = {}
+            pid, host = content.get("pid"), content.get("hostname")
+            if host not in (None, socket.gethostname()) or (isinstance(pid, int) and _runs(pid)):
+                raise BusyError(
+                    f"stack '{stack}' is held by another run (process {pid} on {host}). Wait for it to end."
+                )
+            path.unlink(missing_ok=True)
+            dead = True
+        return dead
+
+    def _state_file(self, stack: str) -> Path:
+        return self.folder / "state" / ".pulumi" / "stacks" / self.project.name / f"{stack}.json"
+
+    def _write_language_host(self) -> None:
+        """Put the stand-in on PATH unless the engine brings the official one.
+
+        The engine looks for the program even when the sandbox attaches its own host.
+        """
+        script = self.folder / "bin" / "pulumi-language-python"
+        beside = self.engine.path.parent / "pulumi-language-python"
+        if beside.exists() or shutil.which("pulumi-language-python"):
+            script.unlink(missing_ok=True)
+            return
+        write_language_host(script)
+
+
+def write_language_host(script: Path) -> None:
+    """Write an executable ``pulumi-language-python`` that starts the stand-in with this interpreter."""
+    script.parent.mkdir(parents=True, exist_ok=True)
+    text = f'#!/bin/sh\nexec "{sys.executable}" -m gpuyard.sandbox.host_process "$@"\n'
+    if not script.exists() or script.read_text(encoding="utf-8") != text:
+        staged = script.with_name(f"{script.name}.{os.getpid()}")
+        staged.write_text(text, encoding="utf-8")
+        staged.chmod(staged.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+        staged.replace(script)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    # A killed child that nobody has waited for yet still has its number.
+    status = Path(f"/proc/{pid}/stat")
+    return not (status.exists() and status.read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] == "Z")
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    return cast(dict[str, Any], cast(Any, YAML(typ="safe")).load(path.read_text(encoding="utf-8")) or {})
+
+
+def _write_yaml(path: Path, content: Mapping[str, Any]) -> None:
+    staged = path.with_name(f".{path.name}.{os.getpid()}")
+    with staged.open("w", encoding="utf-8") as stream:
+        cast(Any, YAML(typ="safe")).dump(dict(content), stream)
+    staged.replace(path)

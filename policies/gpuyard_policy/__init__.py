@@ -1,0 +1,1 @@
+"""gpuyard's rules: facts about any Pulumi program's resources, and pure functions over them."""
