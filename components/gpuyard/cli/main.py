@@ -4,6 +4,7 @@ Exit codes: 0 all went well; 1 the engine or a policy said no; 2 bad input; 3 th
 """
 
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated
 
@@ -97,8 +98,15 @@ def run() -> None:
     except (EngineMissingError, BusyError) as error:
         _errors.print(str(error), markup=False)
         sys.exit(3)
+    except OSError as error:
+        _errors.print(f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), markup=False)
+        sys.exit(3)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception:  # noqa: BLE001 - whatever is left is a fault of gpuyard's own, and must not look like bad input
+        _errors.print(traceback.format_exc(), markup=False)
+        _errors.print("This is a fault of gpuyard itself. Please report it with the text above.")
+        sys.exit(3)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,8 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
     def __init__(self, simulated: SimulatedCloud, version: str) -> None:
         self._cloud = simulated
         self._version = version
-        self._region: str | None = None
+        # Several providers of one program (one for each region, say) share this server; each has its own connection.
+        self._regions: dict[str, str | None] = {}
         self._latency_s = float(os.environ.get(LATENCY_VARIABLE, "0")) / 1000
         self._import = threading.Lock()
 
@@ -63,13 +64,13 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     def Configure(self, request: Any, context: Any) -> provider_pb2.ConfigureResponse:  # noqa: D102, N802
         region = from_struct(request.args).get("region")
-        self._region = None if is_unknown(region) else region
+        self._regions[context.peer()] = None if is_unknown(region) else region
         return provider_pb2.ConfigureResponse(supportsPreview=True)
 
     def Invoke(self, request: Any, context: Any) -> provider_pb2.InvokeResponse:  # noqa: D102, N802
         package = request.tok.split(":")[0]
         arguments = from_struct(request.args)
-        region = self._region_of(arguments)
+        region = self._region_of(arguments, context)
         account = behaviour.cloud(package).account
         found = behaviour.look_up(request.tok, arguments, region, _partition(package, region), account)
         if found is None:
@@ -109,10 +110,10 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
         schema = self._required_schema(token, context)
         if request.preview:
             unknown = dict.fromkeys(schema.output_names - {"id", "urn", *schema.inputs.properties}, UNKNOWN)
-            known = {"region": self._region_of(inputs)} if "region" in schema.output_names else {}
+            known = {"region": self._region_of(inputs, context)} if "region" in schema.output_names else {}
             return provider_pb2.CreateResponse(properties=to_struct({**unknown, **inputs, **known}))
         time.sleep(self._latency_s)
-        region = self._region_of(inputs)
+        region = self._region_of(inputs, context)
         made_id, outputs = behaviour.computed(token, schema, inputs, region, _partition(token.split(":")[0], region))
         try:
             self._cloud.create(CloudResource(token, made_id, request.urn, inputs, outputs))
@@ -163,9 +164,14 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
             raise AssertionError
         return schema
 
-    def _region_of(self, inputs: Mapping[str, Any]) -> str:
+    def _region_of(self, inputs: Mapping[str, Any], context: Any) -> str:
         region = inputs.get("region")
-        return str(region) if region and not is_unknown(region) else self._region or "us-east-1"
+        if region and not is_unknown(region):
+            return str(region)
+        configured = self._regions.get(context.peer())
+        if configured is None:
+            context.abort(grpc.StatusCode.FAILED_PRECONDITION, "no region: set aws:region, or 'region' of the resource")
+        return str(configured)
 
 
 def _token(urn: str) -> str:

@@ -1,5 +1,6 @@
 """Running the real engine on a stack in the sandbox."""
 
+import json
 import runpy
 import subprocess
 import sys
@@ -91,19 +92,30 @@ class Session:
         return {}
 
     def _recover(self, stack: str, cloud: SimulatedCloud, more: dict[str, str]) -> Outcome:
-        """After a killed run: what the cloud has made meanwhile is taken into the record, the rest is forgotten.
+        """After a killed run: what the cloud made meanwhile is taken into the record, other open operations are dropped.
 
-        A real cloud is asked by hand (``pulumi refresh``); the simulated one knows what it made for which URN.
+        A real cloud has to be asked by a person (``pulumi refresh``, ``pulumi import``); the simulated one knows what
+        it made for which URN.
         """
-        state = self.workspace.state(stack)
-        recorded = {resource.get("id") for resource in state.get("resources", [])}
-        found: list[str] = []
-        pending: list[dict[str, Any]] = state.get("pending_operations") or []
-        for urn in [str(one["resource"]["urn"]) for one in pending if one["type"] == "creating"]:
-            for thing in [made for made in cloud.made_for(urn) if made.id not in recorded][-1:]:
-                found += ["--import-pending-creates", urn, "--import-pending-creates", thing.id]
-        flags = ["refresh", "--stack", stack, "--yes", "--skip-preview", *found, "--clear-pending-creates"]
-        return self._engine(more, flags, capture=True)
+        exported = self._engine(more, ["stack", "export", "--stack", stack], capture=True)
+        if exported.code != 0:
+            return exported
+        record: dict[str, Any] = json.loads(exported.output)
+        deployment = record["deployment"]
+        resources: list[dict[str, Any]] = deployment.setdefault("resources", [])
+        known = {(resource["urn"], resource.get("id")) for resource in resources}
+        pending: list[dict[str, Any]] = deployment.pop("pending_operations", None) or []
+        for operation in pending:
+            half_made: dict[str, Any] = operation["resource"]
+            for thing in cloud.made_for(str(half_made["urn"])):
+                if operation["type"] == "creating" and (thing.urn, thing.id) not in known:
+                    # What it depends on was made before it, so the end of the list is the right place.
+                    resources.append({**half_made, "id": thing.id, "inputs": thing.inputs, "outputs": thing.outputs})
+        file = self.workspace.folder / f"recovered-{stack}.json"
+        file.write_text(json.dumps(record), encoding="utf-8")
+        imported = self._engine(more, ["stack", "import", "--stack", stack, "--file", str(file)], capture=True)
+        file.unlink()
+        return imported
 
     def _engine(self, more: dict[str, str], arguments: Sequence[str], *, capture: bool) -> Outcome:
         sys.stdout.flush()

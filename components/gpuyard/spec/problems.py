@@ -30,7 +30,8 @@ class Problem:
         return replace(self, file=file, line=line)
 
     def __str__(self) -> str:
-        where = "" if self.file is None else f"{self.file}:{self.line or 1}: "
+        line = "" if self.line is None else f":{self.line}"
+        where = "" if self.file is None else f"{self.file}{line}: "
         path = f"{dotted(self.path)}: " if self.path else ""
         remedy = f" {self.remedy}" if self.remedy else ""
         return f"{where}{path}{self.message}{remedy}"

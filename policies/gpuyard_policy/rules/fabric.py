@@ -23,7 +23,7 @@ TASK_PROPERTIES: Mapping[str, Mapping[str, Any]] = {
 def _nvlink(facts: Facts, settings: Settings) -> Iterable[Finding]:
     untold = [pool for pool in facts.node_pools if settings.task_of(pool.tags) is None]
     if untold:
-        names = ", ".join(pool.name for pool in untold[:5]) + (" ..." if len(untold) > 5 else "")
+        names = ", ".join(sorted(pool.name for pool in untold)[:5]) + (" ..." if len(untold) > 5 else "")
         message = f"no work is known for {len(untold)} pool(s) ({names}): "
         remedy = f"tag them '{settings.task_tag}', or set 'task' for the pack."
         yield _finding(Verdict.UNDECIDED, None, message + remedy)
