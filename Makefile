@@ -8,6 +8,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.gpuyard-setup
 UV     := 0.13.9
+# What every run imports is compiled once, here: some machines keep Python from doing so itself.
+WARM   := pulumi pulumi_aws pulumi_policy grpc google opentelemetry pydantic typer rich ruamel yaml semver
 
 .PHONY: help setup engine up preview refresh destroy outputs test lint format unit bench lock clean
 
@@ -24,6 +26,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@echo "Installing the pinned dependencies into $(VENV) ..."
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip sync --quiet --require-hashes requirements.lock
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q -j 0 $(addprefix $(VENV)/lib/python*/site-packages/,$(WARM)) components policies infra || true
 	@touch $(STAMP)
 
 engine: setup

@@ -22,6 +22,7 @@ from gpuyard.spec.stack_file import read_stack_file
 # Piped output has no width of its own, and cut names would be of no use in a log.
 _console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 200)
 _POLICY_FOLDER = "policies"
+_PARTS = ("network", "node_pool", "file_system", "checkpoints", "snapshots")
 
 
 def say(line: str) -> None:
@@ -99,13 +100,15 @@ def _prepared(root: Path, stack: str, policy_pack: Path | None) -> tuple[Session
     packs = [policy_pack or project.root / _POLICY_FOLDER]
     if policy_pack is not None and not (policy_pack / "PulumiPolicy.yaml").is_file():
         raise SpecError([Problem((), f"{policy_pack} is no policy pack: it has no PulumiPolicy.yaml.")])
-    return _session(root, stack, [pack.resolve() for pack in packs if (pack / "PulumiPolicy.yaml").is_file()]), plan
+    packs = [pack.resolve() for pack in packs if (pack / "PulumiPolicy.yaml").is_file()]
+    modules = [f"gpuyard.clouds.{plan.place.cloud}.{part}" for part in _PARTS]
+    return _session(root, stack, packs, ["gpuyard.resources.cluster", *modules]), plan
 
 
-def _session(root: Path, stack: str, packs: Sequence[Path]) -> Session:
+def _session(root: Path, stack: str, packs: Sequence[Path], modules: Sequence[str] = ()) -> Session:
     project = read_project(root.resolve())
     project.stack_file(stack)
-    return Session(Workspace(project, find_engine(say)), packs)
+    return Session(Workspace(project, find_engine(say)), packs, modules)
 
 
 def _shown(path: Path) -> str:

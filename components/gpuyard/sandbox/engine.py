@@ -78,12 +78,13 @@ def find_engine(say: Say, *, environment: Mapping[str, str] | None = None, get: 
         return engine
     root = cache_directory() / "engine" / f"v{VERSION}"
     cached = root / "bin" / "pulumi"
-    if cached.exists() and (engine := _usable(cached, "cache", [])):
-        return engine
+    # It was tried when it was put there, whole: asking it again would cost a process at every run.
+    if cached.exists():
+        return Engine(cached, VERSION, "cache")
     if get:
         with _one_at_a_time(root, say):
-            if cached.exists() and (engine := _usable(cached, "cache", [])):
-                return engine
+            if cached.exists():
+                return Engine(cached, VERSION, "cache")
             for way in (_install, _build):
                 if engine := way(root, env, say, reasons):
                     return engine

@@ -4,10 +4,12 @@ import json
 import runpy
 import subprocess
 import sys
+import threading
 from collections.abc import Generator, Sequence
 from concurrent import futures
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
@@ -37,11 +39,15 @@ class Session:
     Args:
         workspace: The project's sandbox.
         policy_packs: Folders of policy packs that judge previews and updates.
+        program_modules: Modules that the program will import; they are imported while the engine starts.
     """
 
-    def __init__(self, workspace: Workspace, policy_packs: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, workspace: Workspace, policy_packs: Sequence[Path] = (), program_modules: Sequence[str] = ()
+    ) -> None:
         self.workspace = workspace
         self.policy_packs = policy_packs
+        self.program_modules = program_modules
 
     def run(self, stack: str, verb: str, *flags: str, capture: bool = False) -> Outcome:
         """Run one verb of the engine on a stack: preview, up, refresh or destroy.
@@ -61,6 +67,8 @@ class Session:
         self.workspace.prepare(stack)
         was_killed = self.workspace.clear_dead_locks(stack)
         program = _program_of(self.workspace.project)
+        if verb in ("preview", "up"):
+            threading.Thread(target=_import_all, args=(self.program_modules,), daemon=True).start()
         with _servers(self.workspace, program) as (port, cloud):
             more = {
                 "PULUMI_DEBUG_PROVIDERS": ",".join(f"{package}:{port}" for package in SIMULATED),
@@ -164,6 +172,13 @@ def _program_of(project: Project) -> Program:
         runpy.run_path(str(project.program), run_name="__main__")
 
     return run
+
+
+def _import_all(modules: Sequence[str]) -> None:
+    """Import modules ahead of their use; what fails here fails again, and is reported, where it is used."""
+    for module in modules:
+        with suppress(ImportError):
+            import_module(module)
 
 
 def _sdk_version() -> str:
