@@ -35,7 +35,7 @@ def test_the_stack_file_is_one(tmp_path: Path) -> None:
 
 def test_every_make_command_exists() -> None:
     targets = set(re.findall(r"^([a-z]+):", (REPOSITORY / "Makefile").read_text(), flags=re.M))
-    shown = set(re.findall(r"make ([a-z]+)", README))
+    shown = set(re.findall(r"(?:`|^)make ([a-z]+)", README, flags=re.M))
     assert {"up", "test", "destroy"} <= shown
     assert shown <= targets | {"setup"}
 

@@ -90,8 +90,18 @@ class Arguments:
 
 
 def builder(cloud: str, part: str) -> Any:
-    """The module of one cloud that builds one part; nothing of another cloud is imported."""
-    return import_module(f"gpuyard.clouds.{cloud}.{part}")
+    """The module of one cloud that builds one part; nothing of another cloud is imported.
+
+    Raises:
+        SpecError: The cloud's SDK is not installed.
+    """
+    try:
+        return import_module(f"gpuyard.clouds.{cloud}.{part}")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("gpuyard"):
+            raise
+        message = f"the SDK of {cloud} is not installed: there is no module '{error.name}'."
+        raise SpecError([Problem(("cloud",), message, f"Run: pip install 'gpuyard[{cloud}]'")]) from None
 
 
 def _taken(values: dict[str, Any], keys: Iterable[str]) -> dict[str, Any]:
