@@ -31,8 +31,9 @@ root, stack, verb, pack = Path(sys.argv[1]), *sys.argv[2:5]
 packs = [Path(pack)] if pack else []
 flags = ["--yes"] if verb == "up" else []
 parts = ("network", "node_pool", "file_system", "checkpoints", "snapshots")
-modules = [] if "empty" in root.name else ["gpuyard.resources.cluster", *(f"gpuyard.clouds.aws.{part}" for part in parts)]
-outcome = Session(Workspace(read_project(root), find_engine(print)), packs, modules).run(stack, verb, *flags, capture=True)
+mine = ["gpuyard.resources.cluster", *(f"gpuyard.clouds.aws.{part}" for part in parts)]
+session = Session(Workspace(read_project(root), find_engine(print)), packs, [] if root.name == "empty" else mine)
+outcome = session.run(stack, verb, *flags, capture=True)
 if outcome.code:
     sys.exit(outcome.output)
 """

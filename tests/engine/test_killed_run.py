@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 import os
 import signal
 import subprocess
@@ -108,3 +110,35 @@ def _engine_of(pid: int) -> int:
         if "pulumi" in Path(f"/proc/{child}/cmdline").read_text().split("\0")[0]:
             return int(child)
     raise AssertionError(f"no engine among {children}")
+
+
+def test_servers_listen_on_loopback_only(sandbox: Sandbox) -> None:
+    process = _start_up(sandbox.root, latency_ms=50)
+    _wait_for(lambda: created(sandbox.session.workspace.cloud_file) >= 3, process)
+    addresses = [address for pid in _family(process.pid) for address in _listening(pid)]
+    assert process.wait(timeout=120) == 0
+    assert addresses, "nothing was listening: the test looked at the wrong processes"
+    assert set(addresses) == {"127.0.0.1"}
+
+
+def _family(pid: int) -> list[int]:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *(one for child in children for one in _family(int(child)))]
+
+
+def _listening(pid: int) -> list[str]:
+    """Addresses that a process listens on, from the kernel's own tables."""
+    sockets = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            sockets.add(os.readlink(link))
+    found = []
+    for table, length in (("tcp", 4), ("tcp6", 16)):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+                raw = bytes.fromhex(fields[1].split(":")[0])
+                packed = b"".join(raw[at : at + 4][::-1] for at in range(0, length, 4))
+                address = ipaddress.ip_address(packed)
+                found.append(str(getattr(address, "ipv4_mapped", None) or address))
+    return found

@@ -34,7 +34,8 @@ def run(resources: list[PolicyResource], config: dict[str, Any] | None = None) -
     for policy in policies():
         assert isinstance(policy, StackValidationPolicy)
         messages = reported.setdefault(policy.name, [])
-        policy.validate(StackValidationArgs(resources, config or {}, {}), lambda text, at=None: messages.append(text))
+        args = StackValidationArgs(resources, config or {}, {})
+        policy.validate(args, lambda text, at=None, into=messages: into.append(text))
     return reported
 
 

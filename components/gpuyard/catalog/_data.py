@@ -1,8 +1,25 @@
 """Reading the package's own data files."""
 
 import json
+from functools import cache
 from importlib.resources import files
 from typing import Any
+
+
+@cache
+def read_table(file_name: str) -> dict[str, Any]:
+    """One catalog data file as it stands.
+
+    Args:
+        file_name: Name of a file in ``gpuyard/catalog/data``.
+
+    Returns:
+        The file's content as plain data, read once; it must not be changed.
+
+    Raises:
+        FileNotFoundError: The package was installed without its data files.
+    """
+    return json.loads((files("gpuyard.catalog") / "data" / file_name).read_text(encoding="utf-8"))
 
 
 def read_rows(file_name: str) -> list[dict[str, Any]]:
@@ -17,8 +34,7 @@ def read_rows(file_name: str) -> list[dict[str, Any]]:
     Raises:
         FileNotFoundError: The package was installed without its data files.
     """
-    text = (files("gpuyard.catalog") / "data" / file_name).read_text(encoding="utf-8")
-    return [{key: _frozen(value) for key, value in row.items()} for row in json.loads(text)["rows"]]
+    return [{key: _frozen(value) for key, value in row.items()} for row in read_table(file_name)["rows"]]
 
 
 def _frozen(value: Any) -> Any:

@@ -13,12 +13,13 @@ class Gpu:
 
     Tensor rates (``*_tflops``) are dense. ``nvlink_gb_per_s`` is the sum of both directions of one GPU in GB/s,
     ``memory_bandwidth_gb_per_s`` is in GB/s, ``memory_gib`` the nominal size in GiB. ``aliases`` are other names of
-    the same class. ``source`` and ``as_of`` say where and when the row was read.
+    the same class. ``lacks`` names the fields that are ``None`` because the hardware has no such thing (a T4 has no
+    NVLink), which is known. ``source`` and ``as_of`` say where and when the row was read.
     """
 
     model: str
     vendor: str
-    architecture: str
+    architecture: str | None
     memory_gib: float | None
     memory_bandwidth_gb_per_s: float | None
     fp16_dense_tflops: float | None
@@ -38,6 +39,7 @@ class Gpu:
     source: str
     aliases: tuple[str, ...]
     as_of: str
+    lacks: tuple[str, ...] = ()
 
 
 @cache

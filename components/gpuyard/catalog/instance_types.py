@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from functools import cache
 
-from gpuyard.catalog._data import read_rows
+from gpuyard.catalog._data import read_rows, read_table
 from gpuyard.catalog.gpus import gpu_models_named
+from gpuyard.catalog.regions import regions
 
-CLOUDS_WITH_TYPES = ("aws",)
+CLOUDS_WITH_TYPES = ("aws", "alicloud", "tencentcloud")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,16 +15,19 @@ class InstanceType:
     """One instance type of one cloud; ``None`` is unknown and never means no.
 
     ``gpu_interconnect`` is ``nvswitch``, ``nvlink``, ``pcie`` (several GPUs without NVLink) or ``none`` (one GPU);
-    ``nvlink_gb_per_s_per_gpu`` is the sum of both directions in GB/s; ``network_gbps`` is in Gbps. ``rdma`` is the
-    kind (``efa``) or ``none``; ``rdma_interfaces`` the largest number of RDMA interfaces; ``rdma_cards`` the network
-    cards that take one. ``regions`` and ``zone_ids`` say where the type is offered, not that capacity is there.
+    ``nvlink_gb_per_s_per_gpu`` is the sum of both directions in GB/s; ``network_gbps`` is in Gbps. ``gpu_model`` is
+    ``None`` where the cloud withholds the GPU's name; ``gpu_partition`` is the share of a GPU that one ``gpu`` of the
+    type is (0.25: a quarter, ``gpu_memory_gib`` being the quarter's memory). ``rdma`` is the kind (``efa``,
+    ``erdma``, ``roce``) or ``none``; ``rdma_gbps`` what all RDMA interfaces of a node carry together, in Gbps each
+    way; ``rdma_interfaces`` the largest number of RDMA interfaces; ``rdma_cards`` the network cards that take one.
+    ``regions`` and ``zone_ids`` say where the type is offered, not that capacity is there. ``ebs_*`` are AWS's.
     """
 
     cloud: str
     instance_type: str
     family: str
     accelerator_vendor: str
-    gpu_model: str
+    gpu_model: str | None
     gpu_count: int | None
     gpu_partition: float | None
     gpu_memory_gib: float | None
@@ -35,6 +39,7 @@ class InstanceType:
     network_gbps: float | None
     network_burst: bool | None
     rdma: str | None
+    rdma_gbps: float | None
     rdma_interfaces: int | None
     rdma_cards: tuple[int, ...] | None
     rdma_gpudirect: bool | None
@@ -67,8 +72,17 @@ class InstanceType:
         return None if self.rdma is None else self.rdma != "none"
 
     def offered_in(self, region: str) -> bool | None:
-        """Whether the type is offered in a region; ``None`` when the catalog does not know."""
-        return None if self.regions is None else region in self.regions
+        """Whether the type is offered in a region; ``None`` when the catalog does not know.
+
+        A list of regions says where the type was seen. Only where a region's offerings were read in full does a
+        type's absence mean that it is not offered there.
+        """
+        if self.regions is None:
+            return None
+        if region in self.regions:
+            return True
+        known = regions(self.cloud).get(region)
+        return False if known is not None and known.offerings_known else None
 
 
 @cache
@@ -77,6 +91,11 @@ def instance_types(cloud: str) -> dict[str, InstanceType]:
     if cloud not in CLOUDS_WITH_TYPES:
         return {}
     return {row["instance_type"]: InstanceType(**row) for row in read_rows(f"{cloud}_instance_types.json")}
+
+
+def about_instance_types(cloud: str) -> str:
+    """What holds for all types of one cloud: how unknown facts are to be read, and what was left out."""
+    return read_table(f"{cloud}_instance_types.json")["about"]
 
 
 def instance_type(cloud: str, name: str) -> InstanceType | None:
@@ -100,7 +119,7 @@ def find_instance_types(
     A type whose fact is unknown does not match a condition on that fact: a query answers what is known to fit.
 
     Args:
-        cloud: ``aws``.
+        cloud: ``aws``, ``alicloud`` or ``tencentcloud``.
         gpu: A GPU's full or short name, such as ``A100-80GB``.
         gpu_count: GPUs of one node.
         interconnect: ``nvlink`` (NVLink or NVSwitch), ``nvswitch``, ``pcie`` or ``none``.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from gpuyard.catalog._data import read_rows
+from gpuyard.catalog.disks import BlockDisk, block_disks
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +14,8 @@ class FileSystemType:
 
     A valid capacity is one of ``capacity_first_gib`` or a multiple of ``capacity_step_gib``; no maximum is stated.
     ``throughput_mb_per_s_per_tib`` lists the choices of MB/s per TiB, where AWS counts 1000 GiB as one TiB.
-    ``efa_capacity_step_gib`` is the step of a file system with EFA, by throughput choice.
+    ``efa_capacity_step_gib`` is the step of a file system with EFA, by throughput choice;
+    ``baseline_mb_per_s_per_tib`` the MB/s per TiB of a kind that offers no choice.
     """
 
     cloud: str
@@ -32,6 +34,7 @@ class FileSystemType:
     note: str | None
     source: str
     as_of: str
+    baseline_mb_per_s_per_tib: int | None = None
 
     def takes_capacity(self, capacity_gib: int) -> bool:
         """Whether a file system of this kind can have exactly this capacity in GiB."""
@@ -87,11 +90,36 @@ def file_system_types(cloud: str) -> dict[str, FileSystemType]:
 
 @cache
 def volume_types(cloud: str) -> dict[str, VolumeType]:
-    """Kinds of block volume of one cloud by name."""
-    return {row["name"]: VolumeType(**row) for row in read_rows(f"{cloud}_volumes.json")}
+    """Kinds of AWS volume by name, seen as the limits of what is asked for; empty for clouds that sell levels."""
+    if cloud != "aws":
+        return {}
+    return {disk.name: volume for disk in block_disks(cloud).values() if (volume := _volume(disk)) is not None}
 
 
 @cache
 def node_images(cloud: str) -> dict[str, NodeImage]:
     """Vendor images for GPU nodes of one cloud by name."""
     return {row["name"]: NodeImage(**row) for row in read_rows(f"{cloud}_images.json")}
+
+
+def _volume(disk: BlockDisk) -> VolumeType | None:
+    bought = disk.total_iops
+    if disk.size_min_gib is None or disk.size_max_gib is None or disk.iops.base is None:
+        return None
+    if bought is None or bought.max is None or bought.per_gib is None:
+        return None
+    baseline, most = disk.throughput, disk.total_throughput
+    return VolumeType(
+        cloud=disk.cloud,
+        name=disk.name,
+        size_min_gib=disk.size_min_gib,
+        size_max_gib=disk.size_max_gib,
+        iops_min=int(disk.iops.base),
+        iops_max=int(bought.max),
+        iops_per_gib=bought.per_gib,
+        throughput_min_mib_per_s=None if baseline is None or baseline.base is None else int(baseline.base),
+        throughput_max_mib_per_s=None if most is None or most.max is None else int(most.max),
+        throughput_mib_per_s_per_iops=disk.throughput_per_iops,
+        source=disk.source,
+        as_of=disk.as_of,
+    )

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from gpuyard import __version__
 from gpuyard.cli import sandbox
+from gpuyard.cli.catalog import catalog_app
 from gpuyard.sandbox.engine import EngineMissingError, find_engine
 from gpuyard.sandbox.workspace import BusyError
 from gpuyard.spec.problems import SpecError
@@ -36,6 +37,10 @@ Policies = Annotated[
     typer.Option("--policy-pack", help="Folder of the policy pack.", file_okay=False, show_default="policies"),
 ]
 HERE = Path()
+# Commands that only answer: there is nothing that a mistake could have started.
+QUERIES = ("catalog", "plan")
+
+app.add_typer(catalog_app)
 
 
 @app.callback(invoke_without_command=True)
@@ -91,7 +96,8 @@ def run() -> None:
         app()
     except SpecError as error:
         count = len(error.problems)
-        _errors.print(f"[red]{count} problem{'s' if count > 1 else ''}, nothing was started:[/red]")
+        started = "" if sys.argv[1:2] and sys.argv[1] in QUERIES else ", nothing was started"
+        _errors.print(f"[red]{count} problem{'s' if count > 1 else ''}{started}:[/red]")
         for problem in error.problems:
             _errors.print(f"  {problem}", markup=False)
         sys.exit(2)

@@ -4,7 +4,7 @@ from gpuyard.catalog import regions, zone_belongs_to
 from gpuyard.catalog.limits import limit
 from gpuyard.planning.file_systems import plan_file_system
 from gpuyard.planning.network import plan_network
-from gpuyard.planning.node_pools import plan_node_pool
+from gpuyard.planning.node_pools import plan_node_pool, zone_written_like
 from gpuyard.planning.plans import ClusterPlan, NodePoolPlan, Place
 from gpuyard.planning.storage import plan_checkpoints, plan_snapshots
 from gpuyard.spec.models import ClusterSpec
@@ -97,9 +97,9 @@ def _region_problems(spec: ClusterSpec) -> list[Problem]:
     if spec.region not in known:
         hint = did_you_mean(spec.region, known) or f"Regions of {spec.cloud}: {', '.join(known)}."
         return [Problem(("region",), f"'{spec.region}' is no region of {spec.cloud}.", hint)]
-    if spec.zone is not None and not zone_belongs_to(spec.zone, spec.region):
+    if spec.zone is not None and not zone_belongs_to(spec.zone, spec.region, spec.cloud):
         message = f"'{spec.zone}' is no zone of {spec.region}."
-        return [Problem(("zone",), message, f"A zone there is written like '{spec.region}a', or as a zone id.")]
+        return [Problem(("zone",), message, zone_written_like(spec.region, spec.cloud))]
     return []
 
 

@@ -8,9 +8,11 @@ from gpuyard.catalog import (
     gpus,
     instance_types,
     node_images,
+    regions,
     zone_belongs_to,
 )
 from gpuyard.catalog.limits import limit
+from gpuyard.catalog.regions import zone_example
 from gpuyard.planning.interfaces import plan_interfaces
 from gpuyard.planning.plans import NodePoolPlan, Place, PoolKind
 from gpuyard.spec.models import NodePoolSpec
@@ -48,6 +50,8 @@ def plan_node_pool(
     problems += image_problems
     if not types or problems:
         return None, problems
+    if types[0].offered_in(place.region) is None:
+        reasons.append(f"The catalog does not know whether {place.region} offers {types[0].instance_type}.")
     interfaces = plan_interfaces(types[0], rdma=spec.interconnect == "rdma")
     if interfaces is None:
         message = f"the network-card layout of {types[0].instance_type} is unknown to the catalog."
@@ -100,10 +104,10 @@ def _zone_problems(
         Problem(
             (*path, "zones", place_in_list),
             f"'{zone}' is no zone of {place.region}.",
-            _zone_example(place.region),
+            zone_written_like(place.region, place.cloud),
         )
         for place_in_list, zone in enumerate(spec.zones or [])
-        if not zone_belongs_to(zone, place.region)
+        if not zone_belongs_to(zone, place.region, place.cloud)
     ]
     if kind == "rdma" and len(set(zones)) > 1:
         message = f"RDMA stays in one zone, but the pool names {len(set(zones))}: {', '.join(zones)}."
@@ -111,8 +115,10 @@ def _zone_problems(
     return found
 
 
-def _zone_example(region: str) -> str:
-    return f"A zone there is written like '{region}a', or as a zone id."
+def zone_written_like(region: str, cloud: str) -> str:
+    """How a zone of a region is written, as a remedy."""
+    ids = ", or as a zone id" if cloud == "aws" else ""
+    return f"A zone there is written like '{zone_example(region, cloud)}'{ids}."
 
 
 def _size_problems(spec: NodePoolSpec, kind: PoolKind, path: Path) -> list[Problem]:
@@ -286,6 +292,8 @@ def _nothing_fits(spec: NodePoolSpec, place: Place, path: Path) -> Problem:
     if elsewhere:
         near.append(f"in other regions: {', '.join(elsewhere)}")
     remedy = f"Nearest: {'; '.join(near)}." if near else "No region has one."
+    if not regions(place.cloud)[place.region].offerings_known:
+        remedy = f"The catalog does not know what {place.region} offers: name an 'instance_type'. {remedy}"
     return Problem((*path, "gpu"), f"no instance type in {place.region} has {shown}.", remedy)
 
 
@@ -305,7 +313,7 @@ def _offer_problems(
     if row.zone_ids is not None:
         for zone in zones:
             if "-az" in zone and zone not in row.zone_ids:
-                here = [other for other in row.zone_ids if zone_belongs_to(other, place.region)]
+                here = [other for other in row.zone_ids if zone_belongs_to(other, place.region, place.cloud)]
                 message = f"{row.instance_type} is not offered in zone {zone}."
                 found.append(Problem((*path, "zones"), message, f"In {place.region} it is in {one_of(here)}."))
     if spec.purchase == "spot" and row.spot is False:

@@ -101,7 +101,7 @@ class Session:
         return {}
 
     def _recover(self, stack: str, cloud: SimulatedCloud, more: dict[str, str]) -> Outcome:
-        """After a killed run: what the cloud made meanwhile is taken into the record, other open operations are dropped.
+        """After a killed run: take what the cloud made meanwhile into the record, and drop other open operations.
 
         A real cloud has to be asked by a person (``pulumi refresh``, ``pulumi import``); the simulated one knows what
         it made for which URN.
@@ -116,10 +116,13 @@ class Session:
         pending: list[dict[str, Any]] = deployment.pop("pending_operations", None) or []
         for operation in pending:
             half_made: dict[str, Any] = operation["resource"]
-            for thing in cloud.made_for(str(half_made["urn"])):
-                if operation["type"] == "creating" and (thing.urn, thing.id) not in known:
-                    # What it depends on was made before it, so the end of the list is the right place.
-                    resources.append({**half_made, "id": thing.id, "inputs": thing.inputs, "outputs": thing.outputs})
+            made = cloud.made_for(str(half_made["urn"])) if operation["type"] == "creating" else []
+            # What it depends on was made before it, so the end of the list is the right place.
+            resources += [
+                {**half_made, "id": thing.id, "inputs": thing.inputs, "outputs": thing.outputs}
+                for thing in made
+                if (thing.urn, thing.id) not in known
+            ]
         file = self.workspace.folder / f"recovered-{stack}.json"
         file.write_text(json.dumps(record), encoding="utf-8")
         imported = self._engine(more, ["stack", "import", "--stack", stack, "--file", str(file)], capture=True)

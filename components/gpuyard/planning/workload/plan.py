@@ -1,0 +1,78 @@
+"""From a workload to the instance types that can run it."""
+
+from collections.abc import Iterable
+from datetime import date
+
+from gpuyard.catalog import InstanceType, gpu_models_named, gpus, instance_types
+from gpuyard.planning.workload.answer import WorkloadPlan
+from gpuyard.planning.workload.cost import PriceSource
+from gpuyard.planning.workload.job import job_of
+from gpuyard.planning.workload.judging import Judge
+from gpuyard.planning.workload.ranking import ranking_reasons
+from gpuyard.planning.workload.request import WorkloadRequest, request_problems
+from gpuyard.planning.workload.substitute import nearest_rented
+from gpuyard.spec.problems import SpecError, one_of
+
+
+def plan_workload(
+    request: WorkloadRequest,
+    *,
+    types: Iterable[InstanceType] | None = None,
+    prices: PriceSource | None = None,
+    on: date | None = None,
+) -> WorkloadPlan:
+    """What hardware a workload needs, and which instance types have it.
+
+    Args:
+        request: The workload and where it may run.
+        types: Instance types to look at; the catalog's of the chosen clouds when left out.
+        prices: A price book; without one nothing is ranked by cost.
+        on: The day of asking, which makes prices stale; today when left out.
+
+    Returns:
+        The plan. Every candidate's memory fits; where none does, the reasons say so.
+
+    Raises:
+        SpecError: The request contradicts itself or names what the catalog does not know.
+    """
+    problems = request_problems(request)
+    if problems:
+        raise SpecError(problems)
+    job = job_of(request)
+    rows = [row for cloud in request.clouds for row in instance_types(cloud).values()] if types is None else list(types)
+    rows = [row for row in rows if row.cloud in request.clouds]
+    reasons = list(job.reasons)
+    wanted = None if request.gpu is None else set(gpu_models_named(request.gpu))
+    considered, left_out = _considered(rows, wanted)
+    reasons += left_out
+    judge = Judge(job, prices, on or date.today())
+    if wanted is not None and not considered:
+        nearest, why = nearest_rented(wanted, rows, request)
+        substitutes = [] if nearest is None else [row for row in rows if row.gpu_model == nearest]
+        offered, _ = judge.candidates_and_misses(substitutes)
+        return WorkloadPlan(request, job, (), (), offered, (*reasons, *why))
+    candidates, misses = judge.candidates_and_misses(considered)
+    return WorkloadPlan(
+        request,
+        job,
+        candidates,
+        misses,
+        (),
+        (*reasons, *ranking_reasons(job, candidates, has_prices=prices is not None)),
+    )
+
+
+def _considered(rows: list[InstanceType], wanted: set[str] | None) -> tuple[list[InstanceType], list[str]]:
+    if wanted is not None:
+        return [row for row in rows if row.gpu_model in wanted], []
+    known = [row for row in rows if row.gpu_model in gpus()]
+    nvidia = [row for row in known if gpus()[str(row.gpu_model)].vendor == "NVIDIA"]
+    reasons: list[str] = []
+    unknown = len(rows) - len(known)
+    if unknown:
+        text = f"{unknown} types are left out: their accelerator is no GPU that the catalog knows."
+        reasons.append(text)
+    others = sorted({str(row.gpu_model) for row in known} - {str(row.gpu_model) for row in nvidia})
+    if others:
+        reasons.append(f"Types with {one_of(others)} are left out unless named with 'gpu': they run no CUDA programs.")
+    return nvidia, reasons

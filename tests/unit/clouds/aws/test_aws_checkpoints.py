@@ -1,0 +1,145 @@
+"""The checkpoint bucket and its copy, as rendered for the engine."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ..recorder import Rendered, rendered_stack
+
+ProdWith = Callable[[dict[str, Any]], Rendered]
+KEY = "arn:aws:kms:us-east-1:123456789012:key/1"
+REGIONS = {"checkpoints": "us-east-1", "replica": "us-west-2"}
+
+
+@pytest.mark.parametrize("part", ["checkpoints", "replica"])
+def test_each_bucket_is_private_versioned_and_encrypted(part: str, preview: bool):
+    rendered = rendered_stack("aws-prod", preview=preview)
+    name = f"aws-prod-{part}"
+    closed = rendered.one("BucketPublicAccessBlock", f"{name}-private").inputs
+    assert {key: value for key, value in closed.items() if key not in ("bucket", "region")} == {
+        "blockPublicAcls": True,
+        "blockPublicPolicy": True,
+        "ignorePublicAcls": True,
+        "restrictPublicBuckets": True,
+    }
+    assert rendered.one("BucketVersioning", f"{name}-versioning").inputs["versioningConfiguration"] == {
+        "status": "Enabled"
+    }
+    (rule,) = rendered.one("BucketServerSideEncryptionConfiguration", f"{name}-encryption").inputs["rules"]
+    assert rule == {"applyServerSideEncryptionByDefault": {"sseAlgorithm": "AES256"}, "bucketKeyEnabled": True}
+    assert rendered.one("BucketOwnershipControls", f"{name}-ownership").inputs["rule"] == {
+        "objectOwnership": "BucketOwnerEnforced"
+    }
+
+
+@pytest.mark.parametrize("part", ["checkpoints", "replica"])
+def test_everything_about_a_bucket_is_in_its_own_region(part: str):
+    parts = [
+        found
+        for found in rendered_stack("aws-prod", preview=False)
+        if found.type.startswith("aws:s3/bucket") and f"{found.name}-".startswith(f"aws-prod-{part}-")
+    ]
+    assert len(parts) == 7
+    assert {found.inputs["region"] for found in parts} == {REGIONS[part]}
+
+
+@pytest.mark.parametrize("part", ["checkpoints", "replica"])
+def test_plain_http_is_refused(part: str):
+    rendered = rendered_stack("aws-prod", preview=False)
+    policy = json.loads(rendered.one("BucketPolicy", f"aws-prod-{part}-tls").inputs["policy"])
+    arn = f"arn:mock:aws-prod-{part}"
+    assert policy["Statement"] == [
+        {
+            "Sid": "RefusePlainHttp",
+            "Effect": "Deny",
+            "Principal": "*",
+            "Action": "s3:*",
+            "Resource": [arn, f"{arn}/*"],
+            "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+        }
+    ]
+
+
+def rules(rendered: Rendered, name: str) -> dict[str, dict[str, Any]]:
+    found = rendered.one("BucketLifecycleConfiguration", f"{name}-lifecycle").inputs["rules"]
+    assert all(rule["status"] == "Enabled" for rule in found)
+    return {rule["id"]: rule for rule in found}
+
+
+@pytest.mark.parametrize(
+    ("name", "days"), [("aws-dev-checkpoints", 7), ("aws-staging-checkpoints", 14), ("aws-prod-checkpoints", 30)]
+)
+def test_checkpoints_and_their_old_versions_end(name: str, days: int):
+    found = rules(rendered_stack(name.removesuffix("-checkpoints"), preview=False), name)
+    assert found["expire-checkpoints"]["filter"] == {"prefix": "checkpoints/"}
+    assert found["expire-checkpoints"]["expiration"] == {"days": days}
+    assert found["expire-old-versions"]["filter"] == {"prefix": ""}
+    assert found["expire-old-versions"]["noncurrentVersionExpiration"] == {"noncurrentDays": 7}
+
+
+def test_the_copy_ends_as_well():
+    found = rules(rendered_stack("aws-prod", preview=False), "aws-prod-replica")
+    assert found["expire-checkpoints"]["expiration"] == {"days": 30}
+
+
+def test_br_035_unfinished_uploads_end_by_a_rule_of_their_own(stack: Rendered):
+    for lifecycle in stack.all("BucketLifecycleConfiguration"):
+        aborting = [rule for rule in lifecycle.inputs["rules"] if "abortIncompleteMultipartUpload" in rule]
+        assert aborting == [
+            {
+                "id": "abort-uploads",
+                "status": "Enabled",
+                "filter": {"prefix": ""},
+                "abortIncompleteMultipartUpload": {"daysAfterInitiation": 2},
+            }
+        ]
+
+
+def test_both_buckets_are_versioned_before_they_are_replicated():
+    replication = rendered_stack("aws-prod", preview=False).one("BucketReplicationConfig")
+    assert {"aws-prod-checkpoints-versioning", "aws-prod-replica-versioning"} <= set(replication.depends_on)
+    assert "aws-prod-replication" in replication.depends_on
+    assert replication.inputs["bucket"] == "aws-prod-checkpoints-id"
+    (rule,) = replication.inputs["rules"]
+    assert rule["status"] == "Enabled"
+    assert rule["filter"] == {"prefix": ""}
+    assert rule["destination"]["bucket"] == "arn:mock:aws-prod-replica"
+    assert rule["deleteMarkerReplication"] == {"status": "Disabled"}
+
+
+def test_a_bucket_is_versioned_before_old_versions_end(stack: Rendered):
+    for lifecycle in stack.all("BucketLifecycleConfiguration"):
+        assert lifecycle.name.replace("-lifecycle", "-versioning") in lifecycle.depends_on
+
+
+def test_access_is_changed_one_step_after_another(stack: Rendered):
+    for policy in stack.all("BucketPolicy"):
+        assert policy.name.replace("-tls", "-private") in policy.depends_on
+
+
+@pytest.mark.parametrize("name", ["aws-dev", "aws-staging"])
+def test_without_a_second_region_there_is_one_bucket(name: str):
+    rendered = rendered_stack(name, preview=False)
+    assert [found.name for found in rendered.all("Bucket")] == [f"{name}-checkpoints"]
+    assert rendered.all("BucketReplicationConfig") == []
+
+
+@pytest.mark.parametrize(("name", "deleted"), [("aws-dev", True), ("aws-staging", False), ("aws-prod", False)])
+def test_br_104_only_dev_deletes_a_bucket_with_everything_in_it(name: str, deleted: bool):
+    for bucket in rendered_stack(name, preview=False).all("Bucket"):
+        assert bucket.inputs["forceDestroy"] is deleted
+        assert bucket.inputs["tags"]["gpuyard:cluster"] == name
+
+
+def test_a_key_of_ones_own_encrypts_the_bucket_and_not_the_copy_of_another_region(prod_with: ProdWith):
+    rendered = prod_with({"checkpoints.kms_key": KEY})
+    encryption = {
+        found.name: found.inputs["rules"][0]["applyServerSideEncryptionByDefault"]
+        for found in rendered.all("BucketServerSideEncryptionConfiguration")
+    }
+    assert encryption == {
+        "aws-prod-checkpoints-encryption": {"sseAlgorithm": "aws:kms", "kmsMasterKeyId": KEY},
+        "aws-prod-replica-encryption": {"sseAlgorithm": "AES256"},
+    }

@@ -1,0 +1,151 @@
+"""The whole cluster: every part planned, every problem of every part together."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from gpuyard.planning import plan_cluster
+from gpuyard.planning.cluster import place_of, try_plan_cluster
+from gpuyard.planning.plans import ClusterPlan, Place
+from gpuyard.spec import ClusterSpec, SpecError, parse_spec
+
+CLUSTER: dict[str, Any] = {
+    "cloud": "aws",
+    "region": "us-east-1",
+    "zone": "us-east-1d",
+    "environment": "prod",
+    "workload": {"task": "pretrain", "model_parameters": 70e9},
+    "node_pools": {
+        "train": {"gpu": "A100-80GB", "gpus_per_node": 8, "nodes": 4, "interconnect": "rdma"},
+        "prep": {
+            "gpu": "A10",
+            "nodes": {"min": 0, "max": 8},
+            "purchase": "spot",
+            "zones": ["us-east-1a", "us-east-1d"],
+        },
+    },
+    "file_system": {"capacity_gib": 24_000},
+    "checkpoints": {"keep_days": 30},
+    "snapshots": {"every_hours": 6, "keep_days": 14},
+}
+
+
+def spec(**changes: Any) -> ClusterSpec:
+    data = {**deepcopy(CLUSTER), **changes}
+    return parse_spec(ClusterSpec, {key: value for key, value in data.items() if value is not None})
+
+
+def plan(**changes: Any) -> ClusterPlan:
+    return plan_cluster(spec(**changes), "stack")
+
+
+def wrong(**changes: Any) -> list[str]:
+    with pytest.raises(SpecError) as caught:
+        plan(**changes)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_the_place_is_what_every_part_shares():
+    assert place_of(spec()) == Place("aws", "us-east-1", "prod", "us-east-1d", "pretrain", 70e9)
+    assert place_of(spec(workload=None)) == Place("aws", "us-east-1", "prod", "us-east-1d")
+
+
+def test_every_part_is_planned():
+    found = plan()
+    assert [pool.name for pool in found.node_pools] == ["train", "prep"]
+    assert found.file_system is not None
+    assert found.checkpoints is not None
+    assert found.snapshots is not None
+    assert found.file_system.zone == "us-east-1d"
+
+
+def test_parts_that_nobody_asked_for_are_not_planned():
+    found = plan(file_system=None, checkpoints=None, snapshots=None)
+    assert (found.file_system, found.checkpoints, found.snapshots) == (None, None, None)
+    assert found.network.lustre is False
+
+
+def test_each_zone_that_is_used_has_one_subnet_the_clusters_own_first():
+    assert [subnet.zone for subnet in plan().network.subnets] == ["us-east-1d", "us-east-1a"]
+
+
+def test_the_stacks_name_is_the_clusters_unless_it_has_its_own():
+    assert plan().name == "stack"
+    assert plan(name="mine").name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("environment", "asked", "protected"),
+    [
+        ("prod", None, True),
+        ("staging", None, False),
+        ("dev", None, False),
+        ("prod", False, False),
+        ("dev", "true", True),
+    ],
+)
+def test_data_is_protected_in_prod_unless_asked_otherwise(environment: str, asked: object, protected: bool):
+    assert plan(environment=environment, protect_data=asked).protect_data is protected
+
+
+def test_a_linked_file_system_has_no_backups_and_an_unlinked_one_has():
+    linked, alone = plan().file_system, plan(checkpoints=None).file_system
+    assert linked is not None
+    assert alone is not None
+    assert (linked.backup_keep_days, alone.backup_keep_days) == (0, 7)
+
+
+@pytest.mark.parametrize("key", ["gpuyard:cluster", "Gpuyard:x", "aws:x", "AWS:cloudformation:stack-name"])
+def test_reserved_tags_are_refused(key: str):
+    prefix = key.split(":")[0].lower() + ":"
+    assert wrong(tags={"team": "vision", key: "x"}) == [
+        f"tags.{key}: tag keys that begin with '{prefix}' are not yours to set. Choose another key."
+    ]
+
+
+def test_tags_of_people_reach_the_plan():
+    assert plan(tags={"team": "vision", "awsome": "x"}).tags == {"team": "vision", "awsome": "x"}
+
+
+def test_an_unknown_region_is_the_only_problem():
+    assert wrong(region="us-east2", snapshots={"every_hours": 5, "keep_days": 1}) == [
+        "region: 'us-east2' is no region of aws. Did you mean 'us-east-2'?"
+    ]
+
+
+def test_a_zone_of_another_region_is_refused():
+    assert wrong(zone="us-west-2a")[0] == (
+        "zone: 'us-west-2a' is no zone of us-east-1. A zone there is written like 'us-east-1a', or as a zone id."
+    )
+
+
+def test_the_problems_of_every_part_come_together():
+    pools = deepcopy(CLUSTER["node_pools"])
+    pools["train"]["gpu"] = "A1000"
+    pools["prep"]["zones"] = ["eu-west-1a"]
+    found = wrong(
+        node_pools=pools,
+        tags={"aws:x": "y"},
+        file_system={"capacity_gib": 3600, "region": "us-west-2"},
+        checkpoints={"keep_days": 1, "region": "us-west-2"},
+        snapshots={"every_hours": 5, "keep_days": 1},
+        access={"ssh_from": ["0.0.0.0/0"]},
+    )
+    assert [message.split(": ")[0] for message in found] == [
+        "tags.aws:x",
+        "node_pools.train.gpu",
+        "node_pools.prep.zones[0]",
+        "file_system.region",
+        "file_system.capacity_gib",
+        "checkpoints.region",
+        "snapshots.every_hours",
+        "access.ssh_from[0]",
+    ]
+
+
+def test_problems_may_be_had_as_a_value():
+    found, problems = try_plan_cluster(spec(zone="us-west-2a"), "stack")
+    assert found is None
+    assert problems
+    assert try_plan_cluster(spec(), "stack") == (plan(), [])
