@@ -20,10 +20,13 @@ from pulumi.runtime.proto import language_pb2_grpc, provider_pb2_grpc
 
 from gpuyard.sandbox.cloud import SimulatedCloud
 from gpuyard.sandbox.language_host import LanguageHost, Program
+from gpuyard.sandbox.lean_sdk import load_leanly
 from gpuyard.sandbox.provider import SimulatedProvider
 from gpuyard.sandbox.workspace import Project, Workspace
 
 SIMULATED = {"aws": "pulumi-aws"}
+# Services that gpuyard's own program uses of each SDK.
+SERVICES = {"pulumi_aws": ("autoscaling", "dlm", "ec2", "fsx", "iam", "s3", "ssm", "vpc")}
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,8 @@ class Session:
     Args:
         workspace: The project's sandbox.
         policy_packs: Folders of policy packs that judge previews and updates.
-        program_modules: Modules that the program will import; they are imported while the engine starts.
+        program_modules: Modules that the program will import; they are imported while the engine starts, the SDK below
+            them piece by piece.
     """
 
     def __init__(
@@ -65,11 +69,11 @@ class Session:
         Raises:
             BusyError: Another run works on the stack.
         """
+        if verb in ("preview", "up"):
+            threading.Thread(target=_import_all, args=(self.program_modules,), daemon=True).start()
         self.workspace.prepare(stack)
         was_killed = self.workspace.clear_dead_locks(stack)
         program = _program_of(self.workspace.project)
-        if verb in ("preview", "up"):
-            threading.Thread(target=_import_all, args=(self.program_modules,), daemon=True).start()
         with _servers(self.workspace, program) as (port, cloud):
             more = {
                 "PULUMI_DEBUG_PROVIDERS": ",".join(f"{package}:{port}" for package in SIMULATED),
@@ -183,8 +187,10 @@ def _import_all(modules: Sequence[str]) -> None:
     # A cloud's SDK is some ten thousand classes that stay: collecting between them only costs time.
     gc.disable()
     try:
-        for module in modules:
-            with suppress(ImportError):
+        with suppress(ImportError):
+            for sdk, services in SERVICES.items() if modules else ():
+                load_leanly(sdk, services)
+            for module in modules:
                 import_module(module)
         gc.freeze()
     finally:
