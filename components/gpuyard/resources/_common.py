@@ -1,18 +1,18 @@
 """What every component does first: take its arguments apart, plan, and only then register anything."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, TypeVar, cast
 
 import pulumi
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
-from gpuyard.catalog import regions
-from gpuyard.planning.cluster import place_of
+from gpuyard.planning.cluster import place_of, place_problems
 from gpuyard.planning.plans import Place
 from gpuyard.spec.models import ClusterSpec
-from gpuyard.spec.parse import parse_spec
+from gpuyard.spec.parse import parse_what_is_right
 from gpuyard.spec.problems import Path, Problem, SpecError, did_you_mean, one_of
+from gpuyard.spec.values import Flag, Text
 
 Model = TypeVar("Model", bound=BaseModel)
 Plan = TypeVar("Plan")
@@ -21,36 +21,66 @@ Planner = Callable[[Model, Place], tuple[Plan | None, list[Problem]]]
 _PLACE_KEYS = ("cloud", "region", "environment", "zone", "workload", "tags")
 
 
+class OwnSpec(BaseModel):
+    """Plain arguments that belong to a component itself and not to the part that it builds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    cluster_name: Text | None = None
+    """Name of the cluster it belongs to, as its resources are tagged; its own name when left out."""
+
+
+class ProtectedSpec(OwnSpec):
+    """The same for a component that holds data."""
+
+    protect_data: Flag | None = None
+    """Refuse to delete the data; on in ``prod`` when left out."""
+
+
 class Arguments:
-    """A component's arguments, taken apart and checked.
+    """A component's arguments, taken apart and checked; every problem is kept until the plan is asked for.
 
     Args:
         name: The component's name.
         args: What the caller gave.
-        inputs: Keys of ids and other inputs that may be outputs of other resources.
-        own: Further plain keys that the component reads itself.
+        spec: Model of the part that the component builds.
+        own: Model of the component's own plain arguments.
+        required: Inputs that must be given: ids of things that exist, which may be outputs of other resources.
+        optional: Further inputs.
 
     Raises:
-        SpecError: An output stands where a plain value is needed, or the place is wrong.
+        SpecError: An output stands where a plain value is needed.
     """
 
     def __init__(
-        self, name: str, args: Mapping[str, Any], *, inputs: Iterable[str] = (), own: Iterable[str] = ()
+        self,
+        name: str,
+        args: Mapping[str, Any],
+        *,
+        spec: type[BaseModel],
+        own: type[OwnSpec] = OwnSpec,
+        required: Sequence[str] = (),
+        optional: Sequence[str] = (),
     ) -> None:
+        self._name, self._spec = name, spec
         given: dict[str, Any] = {key: value for key, value in dict(args).items() if value is not None}
-        self.inputs = _taken(given, inputs)
-        _refuse_outputs(given)
-        self._cluster = str(given.pop("cluster_name", name))
-        self.own = _taken(given, own)
-        self.place, self._tags = _place(_taken(given, _PLACE_KEYS))
+        self.inputs = _taken(given, (*required, *optional))
+        refuse_outputs(given)
+        self.problems = _input_problems(self.inputs, required)
+        known = [*_PLACE_KEYS, *own.model_fields, *spec.model_fields, *required, *optional]
+        self.problems += _unknown_keys(given, known)
+        own_spec, found = parse_what_is_right(own, _taken(given, own.model_fields))
+        self.own: Any = own_spec
+        self.problems += found
+        self.place, self._tags, found = _place(_taken(given, _PLACE_KEYS))
+        self.problems += found
         self._rest = given
 
-    def plan(self, model: type[Model], planner: "Planner[Model, Plan]") -> Plan:
+    def plan(self, planner: "Planner[Any, Plan]") -> Plan:
         """The component's plan.
 
         Args:
-            model: The spec of the part that the component builds.
-            planner: The planning function of that part.
+            planner: The planning function of the part that the component builds.
 
         Returns:
             The plan.
@@ -58,16 +88,32 @@ class Arguments:
         Raises:
             SpecError: With every problem of the arguments.
         """
-        plan, problems = planner(parse_spec(model, self._rest), self.place)
+        spec, found = parse_what_is_right(self._spec, self._rest)
+        problems = self.problems + found
+        plan = None
+        if spec is not None and self.place is not None and self.own is not None:
+            plan, more = planner(spec, self.place)
+            problems += more
         if problems or plan is None:
-            raise SpecError(problems)
+            raise SpecError(dict.fromkeys(problems))
         return plan
+
+    @property
+    def built_in(self) -> Place:
+        """The place, once there is a plan."""
+        assert self.place is not None  # noqa: S101 - a plan is never made without one
+        return self.place
 
     @property
     def protect_data(self) -> bool:
         """Whether data is protected against deletion: as asked for, else in ``prod``."""
-        asked = self.own.get("protect_data")
-        return self.place.environment == "prod" if asked is None else bool(asked)
+        asked = getattr(self.own, "protect_data", None)
+        return self.built_in.environment == "prod" if asked is None else bool(asked)
+
+    @property
+    def cluster(self) -> str:
+        """Name of the cluster that the component belongs to."""
+        return str(self.own.cluster_name or self._name)
 
     def tags(self, **more: str | None) -> dict[str, str]:
         """The person's tags and the component's own, from which policies read the workload.
@@ -78,12 +124,12 @@ class Arguments:
         Returns:
             All tags; own ones begin with ``gpuyard:``.
         """
-        size = self.place.model_parameters
+        place = self.built_in
         own: dict[str, str | None] = {
-            "cluster": self._cluster,
-            "environment": self.place.environment,
-            "task": self.place.task,
-            "model-parameters": None if size is None else f"{size:.0f}",
+            "cluster": self.cluster,
+            "environment": place.environment,
+            "task": place.task,
+            "model-parameters": None if place.model_parameters is None else f"{place.model_parameters:.0f}",
             **{key.replace("_", "-"): value for key, value in more.items()},
         }
         return {**self._tags, **{f"gpuyard:{key}": value for key, value in own.items() if value is not None}}
@@ -104,17 +150,59 @@ def builder(cloud: str, part: str) -> Any:
         raise SpecError([Problem(("cloud",), message, f"Run: pip install 'gpuyard[{cloud}]'")]) from None
 
 
+def waited_for(opts: pulumi.ResourceOptions | None) -> list[Any]:
+    """What a component was told to wait for, for those of its children that have to.
+
+    Pulumi makes children wait for nothing of their component's ``depends_on``.
+    """
+    wanted: Any = None if opts is None else opts.depends_on
+    if wanted is None:
+        return []
+    return list(cast(list[Any], wanted)) if isinstance(wanted, (list, tuple)) else [wanted]
+
+
+def refuse_outputs(args: Mapping[str, Any]) -> None:
+    """Refuse values that are known only after the update.
+
+    Raises:
+        SpecError: With every place where one stands.
+    """
+    problems = _output_problems(args)
+    if problems:
+        raise SpecError(problems)
+
+
 def _taken(values: dict[str, Any], keys: Iterable[str]) -> dict[str, Any]:
     return {key: values.pop(key) for key in keys if key in values}
 
 
-def _refuse_outputs(values: Mapping[str, Any]) -> None:
-    problems = [
+def _input_problems(inputs: Mapping[str, Any], required: Sequence[str]) -> list[Problem]:
+    found = [Problem((key,), "is missing.", "It must be given.") for key in required if key not in inputs]
+    for key, value in inputs.items():
+        if key.endswith("_ids") and not isinstance(value, (list, tuple, pulumi.Output)):
+            found.append(Problem((key,), f"should be a list, not {value!r}."))
+        elif key.endswith("_ids") and isinstance(value, (list, tuple)) and not value:
+            found.append(Problem((key,), "is an empty list.", "Give at least one."))
+    return found
+
+
+def _unknown_keys(given: dict[str, Any], known: Sequence[str]) -> list[Problem]:
+    unknown = [key for key in given if key not in known]
+    for key in unknown:
+        del given[key]
+    return [
+        Problem(
+            (key,), f"unknown key '{key}'.", did_you_mean(key, known) or f"Known keys: {one_of(sorted(set(known)))}."
+        )
+        for key in unknown
+    ]
+
+
+def _output_problems(values: Mapping[str, Any]) -> list[Problem]:
+    return [
         Problem(path, "is known only after the update, but the plan needs it before.", "Give a plain value.")
         for path in _outputs_in(values, ())
     ]
-    if problems:
-        raise SpecError(problems)
 
 
 def _outputs_in(value: Any, path: Path) -> Iterable[Path]:
@@ -134,10 +222,10 @@ class _PlaceSpec(ClusterSpec):
     node_pools: Any = None
 
 
-def _place(values: dict[str, Any]) -> tuple[Place, dict[str, str]]:
-    spec = parse_spec(_PlaceSpec, {"cloud": "aws", "environment": "dev", **values})
-    known = regions(spec.cloud)
-    if spec.region not in known:
-        hint = did_you_mean(spec.region, known) or f"Known: {one_of(known)}."
-        raise SpecError([Problem(("region",), f"'{spec.region}' is no region of {spec.cloud}.", hint)])
-    return place_of(spec), dict(spec.tags)
+def _place(values: dict[str, Any]) -> tuple[Place | None, dict[str, str], list[Problem]]:
+    spec, problems = parse_what_is_right(_PlaceSpec, {"cloud": "aws", "environment": "dev", **values})
+    if spec is None:
+        return None, {}, problems
+    problems += place_problems(spec)
+    known = not any(problem.path == ("region",) for problem in problems)
+    return place_of(spec) if known else None, dict(spec.tags), problems

@@ -90,6 +90,8 @@ class CheckpointShapeArgs(TypedDict):
     """A second region that receives a copy."""
     kms_key: NotRequired[str]
     """ARN of the key that encrypts it."""
+    replica_kms_key: NotRequired[str]
+    """ARN of the key that encrypts the copy, a key of the copy's region."""
 
 
 class CheckpointArgs(CheckpointShapeArgs):
@@ -137,13 +139,18 @@ class PlaceArgs(TypedDict):
     """aws, the only one so far."""
     environment: NotRequired[str]
     """dev, staging or prod; prod protects data. dev when left out."""
-    cluster_name: NotRequired[str]
-    """Name of the cluster it belongs to, as its resources are tagged; its own name when left out."""
     tags: NotRequired[Mapping[str, str]]
     """Tags on everything."""
 
 
-class ClusterNetworkArgs(PlaceArgs, NetworkArgs, AccessArgs):
+class PartArgs(PlaceArgs):
+    """Arguments of every component that can be part of a cluster."""
+
+    cluster_name: NotRequired[str]
+    """Name of the cluster it belongs to, as its resources are tagged; its own name when left out."""
+
+
+class ClusterNetworkArgs(PartArgs, NetworkArgs, AccessArgs):
     """Arguments of ClusterNetwork."""
 
     zones: Sequence[str]
@@ -152,7 +159,7 @@ class ClusterNetworkArgs(PlaceArgs, NetworkArgs, AccessArgs):
     """Whether a Lustre file system will be in it; true when left out."""
 
 
-class GpuNodePoolArgs(PlaceArgs, PoolArgs):
+class GpuNodePoolArgs(PartArgs, PoolArgs):
     """Arguments of GpuNodePool."""
 
     subnet_ids: Input[Sequence[Input[str]]]
@@ -165,9 +172,11 @@ class GpuNodePoolArgs(PlaceArgs, PoolArgs):
     """What the pool is for."""
     bucket_arn: NotRequired[Input[str]]
     """ARN of the checkpoint bucket that nodes may use."""
+    bucket_key_arn: NotRequired[Input[str]]
+    """ARN of the key that encrypts that bucket, where it is one of your own."""
 
 
-class ParallelFileSystemArgs(PlaceArgs, FileSystemShapeArgs):
+class ParallelFileSystemArgs(PartArgs, FileSystemShapeArgs):
     """Arguments of ParallelFileSystem."""
 
     zone: str
@@ -182,14 +191,14 @@ class ParallelFileSystemArgs(PlaceArgs, FileSystemShapeArgs):
     """Refuse to delete or replace it; on in prod when left out."""
 
 
-class CheckpointStoreArgs(PlaceArgs, CheckpointShapeArgs):
+class CheckpointStoreArgs(PartArgs, CheckpointShapeArgs):
     """Arguments of CheckpointStore."""
 
     protect_data: NotRequired[bool]
     """Refuse to delete the buckets; on in prod when left out."""
 
 
-class SnapshotPolicyArgs(PlaceArgs, SnapshotArgs):
+class SnapshotPolicyArgs(PartArgs, SnapshotArgs):
     """Arguments of SnapshotPolicy."""
 
     target_tags: Mapping[str, str]

@@ -4,7 +4,7 @@ import pulumi
 
 from gpuyard.clouds.built import BuiltBucket
 from gpuyard.planning.storage import plan_checkpoints
-from gpuyard.resources._common import Arguments, builder
+from gpuyard.resources._common import Arguments, ProtectedSpec, builder
 from gpuyard.resources.args import CheckpointStoreArgs
 from gpuyard.spec import CheckpointSpec
 
@@ -32,16 +32,16 @@ class CheckpointStore(pulumi.ComponentResource):
         Raises:
             SpecError: The arguments cannot be built; nothing has been registered then.
         """
-        arguments = Arguments(name, args, own=("protect_data",))
-        plan = arguments.plan(CheckpointSpec, plan_checkpoints)
+        arguments = Arguments(name, args, spec=CheckpointSpec, own=ProtectedSpec)
+        plan = arguments.plan(plan_checkpoints)
         super().__init__("gpuyard:index:CheckpointStore", name, {}, opts)
-        built: BuiltBucket = builder(arguments.place.cloud, "checkpoints").build_checkpoints(
+        built: BuiltBucket = builder(arguments.built_in.cloud, "checkpoints").build_checkpoints(
             name,
             plan,
             arguments.tags(),
             self,
             protect=arguments.protect_data,
-            force_destroy=arguments.place.environment == "dev",
+            force_destroy=arguments.built_in.environment == "dev",
         )
         self.bucket_name = built.name
         self.bucket_arn = built.arn

@@ -7,6 +7,7 @@ import pulumi
 from pydantic import BaseModel
 
 from gpuyard.planning.cluster import plan_cluster
+from gpuyard.resources._common import refuse_outputs
 from gpuyard.resources.args import TrainingClusterArgs
 from gpuyard.resources.checkpoints import CheckpointStore
 from gpuyard.resources.file_system import ParallelFileSystem
@@ -19,11 +20,18 @@ from gpuyard.spec import ClusterSpec, parse_spec
 class TrainingCluster(pulumi.ComponentResource):
     """A whole GPU cluster from the description that a stack file holds under ``gpuyard:cluster``."""
 
-    network: ClusterNetwork
-    node_pools: Mapping[str, GpuNodePool]
-    file_system: ParallelFileSystem | None
-    checkpoints: CheckpointStore | None
-    snapshots: SnapshotPolicy | None
+    network_id: pulumi.Output[str]
+    """Id of the network."""
+    subnet_ids: Mapping[str, pulumi.Output[str]]
+    """Ids of the private subnets by zone."""
+    node_security_group_id: pulumi.Output[str]
+    """Security group of the nodes."""
+    group_names: Mapping[str, pulumi.Output[str]]
+    """Names of the pools' scaling groups by pool."""
+    mount_command: pulumi.Output[str] | None
+    """Command that mounts the file system on a node, where there is one."""
+    checkpoint_uri: pulumi.Output[str] | None
+    """Address below which checkpoints belong, where there is a bucket."""
 
     def __init__(self, name: str, args: TrainingClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Create the cluster.
@@ -36,6 +44,7 @@ class TrainingCluster(pulumi.ComponentResource):
         Raises:
             SpecError: The description cannot be built; nothing has been registered then.
         """
+        refuse_outputs(args)
         spec = parse_spec(ClusterSpec, {"cloud": "aws", "environment": "dev", **args})
         plan = plan_cluster(spec, name)
         super().__init__("gpuyard:index:TrainingCluster", name, {}, opts)
@@ -55,11 +64,28 @@ class TrainingCluster(pulumi.ComponentResource):
             self._args(spec.network, spec.access, zones=zones, lustre=plan.network.lustre),
             self._child,
         )
+        # Nodes need the way out and the rules of their group when they boot, Lustre needs its ports when it is made.
+        self._after_network = pulumi.ResourceOptions(parent=self, depends_on=[self.network])
         self.checkpoints = self._checkpoints(spec)
         self.file_system = self._file_system(spec)
         self.node_pools = {pool.name: self._node_pool(spec, pool.name, pool.zones) for pool in plan.node_pools}
         self.snapshots = self._snapshots(spec)
-        self.register_outputs(self.summary())
+        self.network_id = self.network.network_id
+        self.subnet_ids = self.network.subnet_ids
+        self.node_security_group_id = self.network.node_security_group_id
+        self.group_names = {pool: built.group_name for pool, built in self.node_pools.items()}
+        self.mount_command = None if self.file_system is None else self.file_system.mount_command
+        self.checkpoint_uri = None if self.checkpoints is None else self.checkpoints.uri
+        self.register_outputs(
+            {
+                "networkId": self.network_id,
+                "subnetIds": self.subnet_ids,
+                "nodeSecurityGroupId": self.node_security_group_id,
+                "groupNames": self.group_names,
+                "mountCommand": self.mount_command,
+                "checkpointUri": self.checkpoint_uri,
+            }
+        )
 
     def summary(self) -> dict[str, Any]:
         """What another stack needs of the cluster, as plain names and outputs."""
@@ -114,7 +140,7 @@ class TrainingCluster(pulumi.ComponentResource):
             security_group_ids=[group],
             bucket_name=None if self.checkpoints is None else self.checkpoints.bucket_name,
         )
-        return ParallelFileSystem(self._name, args, self._child)
+        return ParallelFileSystem(self._name, args, self._after_network)
 
     def _node_pool(self, spec: ClusterSpec, pool: str, zones: tuple[str, ...]) -> GpuNodePool:
         args = self._args(
@@ -124,8 +150,9 @@ class TrainingCluster(pulumi.ComponentResource):
             subnet_ids=[self.network.subnet_ids[zone] for zone in zones],
             security_group_ids=[self.network.node_security_group_id],
             bucket_arn=None if self.checkpoints is None else self.checkpoints.bucket_arn,
+            bucket_key_arn=None if spec.checkpoints is None else spec.checkpoints.kms_key,
         )
-        return GpuNodePool(f"{self._name}-{pool}", args, self._child)
+        return GpuNodePool(f"{self._name}-{pool}", args, self._after_network)
 
     def _snapshots(self, spec: ClusterSpec) -> SnapshotPolicy | None:
         if spec.snapshots is None:

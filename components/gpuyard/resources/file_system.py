@@ -5,7 +5,7 @@ import pulumi
 from gpuyard.clouds.built import BuiltFileSystem
 from gpuyard.planning.file_systems import plan_file_system
 from gpuyard.planning.plans import FileSystemPlan, Place
-from gpuyard.resources._common import Arguments, builder
+from gpuyard.resources._common import Arguments, ProtectedSpec, builder, waited_for
 from gpuyard.resources.args import ParallelFileSystemArgs
 from gpuyard.spec import FileSystemSpec, Problem
 
@@ -35,19 +35,25 @@ class ParallelFileSystem(pulumi.ComponentResource):
         Raises:
             SpecError: The arguments cannot be built; nothing has been registered then.
         """
-        inputs = ("subnet_id", "security_group_ids", "bucket_name")
-        arguments = Arguments(name, args, inputs=inputs, own=("protect_data",))
+        arguments = Arguments(
+            name,
+            args,
+            spec=FileSystemSpec,
+            own=ProtectedSpec,
+            required=("subnet_id", "security_group_ids"),
+            optional=("bucket_name",),
+        )
 
         def planned(spec: FileSystemSpec, place: Place) -> tuple[FileSystemPlan | None, list[Problem]]:
             return plan_file_system(spec, place, linked="bucket_name" in arguments.inputs)
 
-        plan = arguments.plan(FileSystemSpec, planned)
+        plan = arguments.plan(planned)
         super().__init__("gpuyard:index:ParallelFileSystem", name, {}, opts)
-        cloud = builder(arguments.place.cloud, "file_system")
+        cloud = builder(arguments.built_in.cloud, "file_system")
         built: BuiltFileSystem = cloud.build_file_system(
             name,
             plan,
-            cloud.FileSystemLinks(**arguments.inputs),
+            cloud.FileSystemLinks(**arguments.inputs, ready=waited_for(opts)),
             arguments.tags(),
             self,
             protect=arguments.protect_data,

@@ -1,15 +1,30 @@
 """ClusterNetwork: a closed network that RDMA and parallel file systems work in."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import pulumi
+from pydantic import Field
 
+from gpuyard.catalog import zone_belongs_to
 from gpuyard.clouds.built import BuiltNetwork
 from gpuyard.planning.network import plan_network
+from gpuyard.planning.node_pools import zone_written_like
 from gpuyard.planning.plans import NetworkPlan, Place
-from gpuyard.resources._common import Arguments, builder
+from gpuyard.resources._common import Arguments, OwnSpec, builder
 from gpuyard.resources.args import ClusterNetworkArgs
-from gpuyard.spec import AccessSpec, NetworkSpec, Problem, parse_spec
+from gpuyard.spec import AccessSpec, NetworkSpec, Problem
+from gpuyard.spec.values import Cidr, Flag, Text
+
+
+class _OwnSpec(OwnSpec):
+    zones: Annotated[list[Text], Field(min_length=1)]
+    ssh_from: list[Cidr] = []
+    lustre: Flag = True
+
+    @property
+    def access(self) -> AccessSpec:
+        return AccessSpec(ssh_from=self.ssh_from)
 
 
 class ClusterNetwork(pulumi.ComponentResource):
@@ -35,17 +50,18 @@ class ClusterNetwork(pulumi.ComponentResource):
         Raises:
             SpecError: The arguments cannot be built; nothing has been registered then.
         """
-        arguments = Arguments(name, args, own=("zones", "ssh_from", "lustre"))
-        lustre = bool(arguments.own.get("lustre", True))
-        access = parse_spec(AccessSpec, {"ssh_from": list(arguments.own.get("ssh_from", []))})
-        zones = tuple(arguments.own.get("zones", ()))
+        arguments = Arguments(name, args, spec=NetworkSpec, own=_OwnSpec)
+        own: _OwnSpec = arguments.own
 
         def planned(spec: NetworkSpec, place: Place) -> tuple[NetworkPlan | None, list[Problem]]:
-            return plan_network(spec, access, place, zones, (), lustre=lustre)
+            wrong = _zone_problems(own.zones, place)
+            if wrong:
+                return None, wrong
+            return plan_network(spec, own.access, place, tuple(own.zones), (), lustre=own.lustre)
 
-        plan = arguments.plan(NetworkSpec, planned)
+        plan = arguments.plan(planned)
         super().__init__("gpuyard:index:ClusterNetwork", name, {}, opts)
-        built: BuiltNetwork = builder(arguments.place.cloud, "network").build_network(
+        built: BuiltNetwork = builder(arguments.built_in.cloud, "network").build_network(
             name, plan, arguments.tags(), self
         )
         self.network_id = built.network_id
@@ -60,3 +76,17 @@ class ClusterNetwork(pulumi.ComponentResource):
                 "fileSystemSecurityGroupId": self.file_system_security_group_id,
             }
         )
+
+
+def _zone_problems(zones: list[str], place: Place) -> list[Problem]:
+    elsewhere = [
+        Problem(
+            ("zones", number),
+            f"'{zone}' is no zone of {place.region}.",
+            zone_written_like(place.region, place.cloud),
+        )
+        for number, zone in enumerate(zones)
+        if not zone_belongs_to(zone, place.region, place.cloud)
+    ]
+    twice = sorted({zone for zone in zones if zones.count(zone) > 1})
+    return elsewhere + [Problem(("zones",), f"'{zone}' is named twice.", "Name it once.") for zone in twice]

@@ -5,7 +5,7 @@ import pulumi
 from gpuyard.clouds.built import BuiltNodePool
 from gpuyard.planning.node_pools import plan_node_pool
 from gpuyard.planning.plans import NodePoolPlan, Place
-from gpuyard.resources._common import Arguments, builder
+from gpuyard.resources._common import Arguments, builder, waited_for
 from gpuyard.resources.args import GpuNodePoolArgs
 from gpuyard.spec import NodePoolSpec, Problem
 
@@ -39,16 +39,23 @@ class GpuNodePool(pulumi.ComponentResource):
         Raises:
             SpecError: The arguments cannot be built; nothing has been registered then.
         """
-        arguments = Arguments(name, args, inputs=("subnet_ids", "security_group_ids", "bucket_arn"))
+        arguments = Arguments(
+            name,
+            args,
+            spec=NodePoolSpec,
+            required=("subnet_ids", "security_group_ids"),
+            optional=("bucket_arn", "bucket_key_arn"),
+        )
 
         def planned(spec: NodePoolSpec, place: Place) -> tuple[NodePoolPlan | None, list[Problem]]:
             return plan_node_pool(name, spec, place)
 
-        plan = arguments.plan(NodePoolSpec, planned)
+        plan = arguments.plan(planned)
         super().__init__("gpuyard:index:GpuNodePool", name, {}, opts)
-        cloud = builder(arguments.place.cloud, "node_pool")
-        tags = arguments.tags(pool=name, snapshot=arguments.tags()["gpuyard:cluster"])
-        built: BuiltNodePool = cloud.build_node_pool(name, plan, cloud.NodePoolLinks(**arguments.inputs), tags, self)
+        cloud = builder(arguments.built_in.cloud, "node_pool")
+        tags = arguments.tags(pool=name, snapshot=arguments.cluster)
+        links = cloud.NodePoolLinks(**arguments.inputs, ready=waited_for(opts))
+        built: BuiltNodePool = cloud.build_node_pool(name, plan, links, tags, self)
         self.instance_types = [row.instance_type for row in plan.instance_types]
         self.group_name = built.group_name
         self.template_id = built.template_id

@@ -1,14 +1,21 @@
 """SnapshotPolicy: regular snapshots of the disks that carry given tags."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import pulumi
+from pydantic import Field
 
 from gpuyard.clouds.built import BuiltSnapshots
 from gpuyard.planning.storage import plan_snapshots
-from gpuyard.resources._common import Arguments, builder
+from gpuyard.resources._common import Arguments, OwnSpec, builder
 from gpuyard.resources.args import SnapshotPolicyArgs
-from gpuyard.spec import Problem, SnapshotSpec, SpecError
+from gpuyard.spec import SnapshotSpec
+from gpuyard.spec.values import Text
+
+
+class _OwnSpec(OwnSpec):
+    target_tags: Annotated[dict[Text, Text], Field(min_length=1)]
 
 
 class SnapshotPolicy(pulumi.ComponentResource):
@@ -30,13 +37,11 @@ class SnapshotPolicy(pulumi.ComponentResource):
         Raises:
             SpecError: The arguments cannot be built; nothing has been registered then.
         """
-        arguments = Arguments(name, args, own=("target_tags",))
-        target_tags: Mapping[str, str] = arguments.own.get("target_tags", {})
-        plan = arguments.plan(SnapshotSpec, plan_snapshots)
-        if not target_tags:
-            raise SpecError([Problem(("target_tags",), "a schedule without tags selects no disk.", "Give a tag.")])
+        arguments = Arguments(name, args, spec=SnapshotSpec, own=_OwnSpec)
+        plan = arguments.plan(plan_snapshots)
+        target_tags: Mapping[str, str] = arguments.own.target_tags
         super().__init__("gpuyard:index:SnapshotPolicy", name, {}, opts)
-        built: BuiltSnapshots = builder(arguments.place.cloud, "snapshots").build_snapshots(
+        built: BuiltSnapshots = builder(arguments.built_in.cloud, "snapshots").build_snapshots(
             name, plan, target_tags, arguments.tags(), self
         )
         self.policy_id = built.policy_id

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from gpuyard.spec.values import Cidr, Count, Days, Flag, Hours, Name, PositiveCount, Real, Text, Whole
+from gpuyard.spec.values import Cidr, Count, Days, Flag, Hours, Name, PositiveCount, Real, Text, Whole, positive_count
 
 Cloud = Literal["aws"]
 Environment = Literal["dev", "staging", "prod"]
@@ -39,7 +39,11 @@ class NodeRange(_Model):
 
 
 def _fixed_or_range(value: Any) -> Any:
-    return {"min": value, "max": value} if isinstance(value, (int, float, str)) else value
+    if not isinstance(value, (int, float, str)):
+        return value
+    # Checked here: a problem at 'min' or 'max' would name what is not in the file.
+    size = positive_count(value)
+    return {"min": size, "max": size}
 
 
 class ReservationSpec(_Model):
@@ -110,6 +114,8 @@ class CheckpointSpec(_Model):
     """A second region that receives a copy."""
     kms_key: Text | None = None
     """ARN of the key that encrypts it; the cloud's own key when left out."""
+    replica_kms_key: Text | None = None
+    """ARN of the key that encrypts the copy, a key of the copy's region; needed where ``kms_key`` is given."""
 
 
 class SnapshotSpec(_Model):

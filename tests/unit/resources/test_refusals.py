@@ -131,7 +131,7 @@ def test_every_output_is_named_at_once(refused: Callable[..., list[str]]):
             {"copy_keep_days": 3},
             "copy_keep_days: there is no copy to keep. Set 'copy_to', or remove it.",
         ),
-        (SnapshotPolicy, {"target_tags": {}}, "target_tags: a schedule without tags selects no disk. Give a tag."),
+        (SnapshotPolicy, {"target_tags": {}}, "target_tags: should have at least 1 entry, not an empty mapping."),
         (
             TrainingCluster,
             {"zone": "us-west-2a"},

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pulumi_aws as aws
 from pulumi import Input, Output, Resource, ResourceOptions
 
+from gpuyard.catalog.file_stores import object_storage_classes
 from gpuyard.clouds.aws.identity import role_for_service
 from gpuyard.clouds.built import BuiltBucket
 from gpuyard.planning.plans import CHECKPOINT_PREFIX, BucketPlan
@@ -38,8 +39,7 @@ def build_checkpoints(
     bucket, versioning = builder.bucket("checkpoints", plan.region, plan.kms_key)
     replica = None
     if plan.replica_region is not None:
-        # A key belongs to one region, so the copy is encrypted with the cloud's own key of its region.
-        replica, replica_versioning = builder.bucket("replica", plan.replica_region, None)
+        replica, replica_versioning = builder.bucket("replica", plan.replica_region, plan.replica_kms_key)
         builder.replicate(bucket, replica, [versioning, replica_versioning])
     return BuiltBucket(
         name=bucket.bucket,
@@ -141,6 +141,8 @@ class _BucketBuilder:
                     noncurrent_version_expiration=aws.s3.BucketLifecycleConfigurationRuleNoncurrentVersionExpirationArgs(
                         noncurrent_days=self.plan.noncurrent_keep_days
                     ),
+                    # What expires in a versioned bucket leaves a marker behind, and the markers would stay for ever.
+                    expiration=aws.s3.BucketLifecycleConfigurationRuleExpirationArgs(expired_object_delete_marker=True),
                 ),
                 # A rule of its own: S3 refuses it beside tag or size filters.
                 rule(
@@ -164,7 +166,7 @@ class _BucketBuilder:
         policy = aws.iam.RolePolicy(
             f"{self.name}-replication",
             role=role.name,
-            policy=_replication_policy(source.arn, target.arn, self.plan.kms_key),
+            policy=_replication_policy(source.arn, target.arn, self.plan),
             opts=opts,
         )
         criteria = None
@@ -190,12 +192,20 @@ class _BucketBuilder:
                     ),
                     source_selection_criteria=criteria,
                     destination=aws.s3.BucketReplicationConfigRuleDestinationArgs(
-                        bucket=target.arn, storage_class="STANDARD_IA"
+                        bucket=target.arn,
+                        storage_class=_copy_class(self.plan.keep_days),
+                        encryption_configuration=_copy_encryption(self.plan.replica_kms_key),
                     ),
                 )
             ],
             opts=ResourceOptions(parent=self.parent, depends_on=[*ready, policy]),
         )
+
+
+def _copy_class(keep_days: int) -> str:
+    """Infrequent access for a copy that is hardly ever read, unless its least billed time is longer than it is kept."""
+    least = object_storage_classes("aws")["STANDARD_IA"].min_storage_days
+    return "STANDARD_IA" if least is not None and keep_days >= least else "STANDARD"
 
 
 def _encryption(
@@ -204,6 +214,14 @@ def _encryption(
     return aws.s3.BucketServerSideEncryptionConfigurationRuleApplyServerSideEncryptionByDefaultArgs(
         sse_algorithm="AES256" if kms_key is None else "aws:kms", kms_master_key_id=kms_key
     )
+
+
+def _copy_encryption(
+    kms_key: str | None,
+) -> aws.s3.BucketReplicationConfigRuleDestinationEncryptionConfigurationArgs | None:
+    if kms_key is None:
+        return None
+    return aws.s3.BucketReplicationConfigRuleDestinationEncryptionConfigurationArgs(replica_kms_key_id=kms_key)
 
 
 def _tls_only(bucket_arn: Input[str]) -> Output[str]:
@@ -224,7 +242,7 @@ def _tls_only(bucket_arn: Input[str]) -> Output[str]:
     )
 
 
-def _replication_policy(source_arn: Input[str], target_arn: Input[str], kms_key: str | None) -> Output[str]:
+def _replication_policy(source_arn: Input[str], target_arn: Input[str], plan: BucketPlan) -> Output[str]:
     statements: list[dict[str, object]] = [
         {
             "Effect": "Allow",
@@ -246,6 +264,7 @@ def _replication_policy(source_arn: Input[str], target_arn: Input[str], kms_key:
             "Resource": Output.concat(target_arn, "/*"),
         },
     ]
-    if kms_key is not None:
-        statements.append({"Effect": "Allow", "Action": ["kms:Decrypt"], "Resource": kms_key})
+    for key, action in ((plan.kms_key, "kms:Decrypt"), (plan.replica_kms_key, "kms:Encrypt")):
+        if key is not None:
+            statements.append({"Effect": "Allow", "Action": [action], "Resource": key})
     return Output.json_dumps({"Version": "2012-10-17", "Statement": statements})

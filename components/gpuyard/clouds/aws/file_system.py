@@ -17,13 +17,14 @@ MOUNT_POINT = "/fsx"
 class FileSystemLinks:
     """What a file system is connected to: subnet, security groups and, where there is one, the checkpoint bucket.
 
-    ``bucket_ready`` are the resources that have to exist before the bucket may be linked.
+    ``ready`` are resources that have to exist first, such as the rules of the security groups: FSx looks at the ports
+    when the file system is made.
     """
 
     subnet_id: Input[str]
-    security_group_ids: Sequence[Input[str]]
+    security_group_ids: Input[Sequence[Input[str]]]
     bucket_name: Input[str] | None = None
-    bucket_ready: Sequence[Resource] = ()
+    ready: Sequence[Resource] = ()
 
 
 def build_file_system(
@@ -59,7 +60,7 @@ def build_file_system(
         per_unit_storage_throughput=plan.per_unit_mb_per_s_per_tib,
         data_compression_type="LZ4",
         subnet_ids=links.subnet_id,
-        security_group_ids=list(links.security_group_ids),
+        security_group_ids=links.security_group_ids,
         kms_key_id=plan.kms_key,
         automatic_backup_retention_days=plan.backup_keep_days if plan.persistent else None,
         daily_automatic_backup_start_time="03:00" if backups else None,
@@ -67,7 +68,7 @@ def build_file_system(
         skip_final_backup=not backups,
         weekly_maintenance_start_time="7:04:00",
         tags={**tags, "Name": f"{name}-lustre"},
-        opts=ResourceOptions(parent=parent, protect=protect),
+        opts=ResourceOptions(parent=parent, protect=protect, depends_on=list(links.ready)),
     )
     if links.bucket_name is not None:
         _link(
@@ -76,7 +77,7 @@ def build_file_system(
             system,
             links.bucket_name,
             tags,
-            ResourceOptions(parent=parent, depends_on=list(links.bucket_ready)),
+            ResourceOptions(parent=parent),
         )
     command = Output.concat(
         "sudo mount -t lustre -o relatime,flock ",

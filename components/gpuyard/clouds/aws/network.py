@@ -102,6 +102,7 @@ class _NetworkBuilder:
             tags=self._named("igw"),
             opts=self.opts,
         )
+        self.gateway = gateway
         table = self._route_table("public")
         self._default_route("public", table, gateway_id=gateway.id)
         return table
@@ -124,13 +125,15 @@ class _NetworkBuilder:
 
     def _nat_gateway(self, zone: str, cidr: str, internet: aws.ec2.RouteTable) -> aws.ec2.NatGateway:
         public = self._subnet("public", zone, cidr)
+        # Neither an address nor a NAT gateway is granted before the internet gateway is there.
+        behind_gateway = ResourceOptions.merge(self.opts, ResourceOptions(depends_on=[self.gateway]))
         self._associate(f"public-{zone}", internet, public)
         address = aws.ec2.Eip(
             f"{self.name}-nat-{zone}-ip",
             region=self.plan.region,
             domain="vpc",
             tags=self._named(f"nat-{zone}"),
-            opts=self.opts,
+            opts=behind_gateway,
         )
         return aws.ec2.NatGateway(
             f"{self.name}-nat-{zone}",
@@ -138,7 +141,7 @@ class _NetworkBuilder:
             allocation_id=address.id,
             subnet_id=public.id,
             tags=self._named(f"nat-{zone}"),
-            opts=self.opts,
+            opts=behind_gateway,
         )
 
     def _route_table(self, part: str) -> aws.ec2.RouteTable:

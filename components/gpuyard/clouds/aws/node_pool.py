@@ -17,12 +17,16 @@ DATA_DEVICE = "/dev/sdf"
 
 @dataclass(frozen=True)
 class NodePoolLinks:
-    """What a pool is connected to: its subnets, security groups and, where there is one, the checkpoint bucket."""
+    """What a pool is connected to: its subnets, security groups and, where there is one, the checkpoint bucket.
 
-    subnet_ids: Sequence[Input[str]]
-    security_group_ids: Sequence[Input[str]]
+    ``ready`` are resources that have to exist before the first node boots, such as the way to the internet.
+    """
+
+    subnet_ids: Input[Sequence[Input[str]]]
+    security_group_ids: Input[Sequence[Input[str]]]
     bucket_arn: Input[str] | None = None
     bucket_key_arn: Input[str] | None = None
+    ready: Sequence[Resource] = ()
 
 
 def build_node_pool(
@@ -45,7 +49,7 @@ def build_node_pool(
         Names and ids of the scaling group, template, placement group, role and image.
     """
     opts = ResourceOptions(parent=parent)
-    role, profile = _identity(name, plan, links, tags, opts)
+    identity = _identity(name, plan, links, tags, opts)
     placement = (
         aws.ec2.PlacementGroup(
             f"{name}-placement", region=plan.place.region, strategy="cluster", tags=dict(tags), opts=opts
@@ -54,37 +58,45 @@ def build_node_pool(
         else None
     )
     image_id = _image_id(plan, parent)
-    template = _template(name, plan, links, tags, profile, placement, image_id, opts)
-    group = _group(name, plan, links, tags, template, opts)
+    template = _template(name, plan, links, tags, identity.profile, placement, image_id, opts)
+    # A node that boots before its role has its rights can neither be reached nor read a checkpoint.
+    ready = ResourceOptions(depends_on=[*links.ready, *identity.permissions])
+    group = _group(name, plan, links, tags, template, ResourceOptions.merge(opts, ready))
     return BuiltNodePool(
         group_name=group.name,
         template_id=template.id,
         placement_group_name=None if placement is None else placement.name,
-        role_name=role.name,
-        role_arn=role.arn,
+        role_name=identity.role.name,
+        role_arn=identity.role.arn,
         image_id=Output.from_input(image_id),
     )
 
 
+@dataclass(frozen=True)
+class _Identity:
+    role: aws.iam.Role
+    profile: aws.iam.InstanceProfile
+    permissions: Sequence[Resource]
+
+
 def _identity(
     name: str, plan: NodePoolPlan, links: NodePoolLinks, tags: Mapping[str, str], opts: ResourceOptions
-) -> tuple[aws.iam.Role, aws.iam.InstanceProfile]:
+) -> _Identity:
     region = plan.place.region
     role = role_for_service(f"{name}-role", "ec2", region, f"GPU nodes of {name}", tags, opts)
-    aws.iam.RolePolicyAttachment(
-        f"{name}-ssm",
-        role=role.name,
-        policy_arn=managed_policy_arn("AmazonSSMManagedInstanceCore", region),
-        opts=opts,
-    )
-    if links.bucket_arn is not None:
-        aws.iam.RolePolicy(
-            f"{name}-checkpoints",
+    permissions: list[Resource] = [
+        aws.iam.RolePolicyAttachment(
+            f"{name}-ssm",
             role=role.name,
-            policy=_bucket_policy(links.bucket_arn, links.bucket_key_arn),
+            policy_arn=managed_policy_arn("AmazonSSMManagedInstanceCore", region),
             opts=opts,
         )
-    return role, aws.iam.InstanceProfile(f"{name}-profile", role=role.name, tags=dict(tags), opts=opts)
+    ]
+    if links.bucket_arn is not None:
+        policy = _bucket_policy(links.bucket_arn, links.bucket_key_arn)
+        permissions.append(aws.iam.RolePolicy(f"{name}-checkpoints", role=role.name, policy=policy, opts=opts))
+    profile = aws.iam.InstanceProfile(f"{name}-profile", role=role.name, tags=dict(tags), opts=opts)
+    return _Identity(role, profile, permissions)
 
 
 def _bucket_policy(bucket_arn: Input[str], key_arn: Input[str] | None) -> Output[str]:
@@ -187,7 +199,7 @@ def _interfaces(plan: NodePoolPlan, links: NodePoolLinks) -> list[aws.ec2.Launch
             interface_type="efa-only" if interface.interface_type == "efa-only" else None,
             associate_public_ip_address="false" if interface.takes_address else None,
             delete_on_termination="true",
-            security_groups=list(links.security_group_ids),
+            security_groups=links.security_group_ids,
         )
         for interface in plan.interfaces
     ]
@@ -235,7 +247,7 @@ def _group(
         min_size=plan.min_nodes,
         max_size=plan.max_nodes,
         desired_capacity=None if elastic else plan.max_nodes,
-        vpc_zone_identifiers=list(links.subnet_ids),
+        vpc_zone_identifiers=links.subnet_ids,
         health_check_type="EC2",
         launch_template=None if elastic else aws.autoscaling.GroupLaunchTemplateArgs(id=template.id, version=version),
         mixed_instances_policy=_mixed(plan, template, version) if elastic else None,

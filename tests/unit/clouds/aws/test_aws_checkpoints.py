@@ -133,13 +133,14 @@ def test_br_104_only_dev_deletes_a_bucket_with_everything_in_it(name: str, delet
         assert bucket.inputs["tags"]["gpuyard:cluster"] == name
 
 
-def test_a_key_of_ones_own_encrypts_the_bucket_and_not_the_copy_of_another_region(prod_with: ProdWith):
-    rendered = prod_with({"checkpoints.kms_key": KEY})
+def test_keys_of_ones_own_encrypt_the_bucket_and_the_copy_each_in_its_region(prod_with: ProdWith):
+    there = KEY.replace("us-east-1", "us-west-2")
+    rendered = prod_with({"checkpoints.kms_key": KEY, "checkpoints.replica_kms_key": there})
     encryption = {
         found.name: found.inputs["rules"][0]["applyServerSideEncryptionByDefault"]
         for found in rendered.all("BucketServerSideEncryptionConfiguration")
     }
     assert encryption == {
         "aws-prod-checkpoints-encryption": {"sseAlgorithm": "aws:kms", "kmsMasterKeyId": KEY},
-        "aws-prod-replica-encryption": {"sseAlgorithm": "AES256"},
+        "aws-prod-replica-encryption": {"sseAlgorithm": "aws:kms", "kmsMasterKeyId": there},
     }
