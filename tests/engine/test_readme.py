@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,3 +48,26 @@ def test_every_rule_is_listed() -> None:
 
     for rule in ALL_RULES:
         assert f"`{rule.name}` ({rule.id})" in README
+
+
+def test_the_planner_example_runs(capsys) -> None:
+    exec(compile(block("python", "<!-- example: planner -->"), "README.md", "exec"), {})
+    name, nodes, *_ = capsys.readouterr().out.split()
+    assert name.endswith("xlarge")
+    assert int(nodes) > 1
+
+
+def test_every_catalog_and_plan_command_of_the_readme_runs(tmp_path: Path) -> None:
+    shell = block("sh", "## What hardware a job needs") + block("sh", "three clouds and says why")
+    commands = re.findall(r"^\.venv/bin/(gpuyard .*)$", shell.replace("\\\n", " "), flags=re.M)
+    assert len(commands) == 7
+    for command in commands:
+        words = shlex.split(command, comments=True)
+        words = [str(tmp_path / "Pulumi.lora.yaml") if word.startswith("stacks/") else word for word in words]
+        done = subprocess.run(
+            [sys.executable, "-m", "gpuyard.cli.main", *words[1:]], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        assert len(done.stdout) > 200
+    written = tmp_path / "Pulumi.lora.yaml"
+    assert check_stack_file(read_stack_file(written), "lora").node_pools

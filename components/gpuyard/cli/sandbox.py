@@ -40,7 +40,7 @@ def up(root: Path, stack: str, policy_pack: Path | None) -> int:
     if outcome.code != 0:
         _console.print(f"\nThe update of '{stack}' did not succeed (engine exit code {outcome.code}).", style="red")
         return 1
-    if not sys.stdout.isatty():
+    if not _interactive():
         # On a terminal the engine has drawn the tree itself.
         _show_tree(session.workspace.state(stack).get("resources", []))
     _closing(stack, plan, session.workspace.project)
@@ -119,7 +119,12 @@ def _shown(path: Path) -> str:
 
 
 def _quiet() -> list[str]:
-    return [] if sys.stdout.isatty() else ["--suppress-progress"]
+    return [] if _interactive() else ["--suppress-progress"]
+
+
+def _interactive() -> bool:
+    """Whether the engine draws a living tree: it asks for a terminal on both sides."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _introduce(stack: str, plan: ClusterPlan, session: Session) -> None:

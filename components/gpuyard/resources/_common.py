@@ -153,7 +153,8 @@ def builder(cloud: str, part: str) -> Any:
 def waited_for(opts: pulumi.ResourceOptions | None) -> list[Any]:
     """What a component was told to wait for, for those of its children that have to.
 
-    Pulumi makes children wait for nothing of their component's ``depends_on``.
+    Children begin after what their component waits for, but only a dependency of their own is kept in the record, and
+    so keeps the order when things are removed.
     """
     wanted: Any = None if opts is None else opts.depends_on
     if wanted is None:
