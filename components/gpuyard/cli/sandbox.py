@@ -14,7 +14,7 @@ from rich.tree import Tree
 from gpuyard.planning.check import check_stack_file
 from gpuyard.planning.plans import ClusterPlan
 from gpuyard.sandbox.engine import find_engine
-from gpuyard.sandbox.session import Session
+from gpuyard.sandbox.session import Outcome, Session
 from gpuyard.sandbox.workspace import FOLDER, Project, Workspace, read_project
 from gpuyard.spec.problems import Problem, SpecError
 from gpuyard.spec.stack_file import read_stack_file
@@ -35,9 +35,7 @@ def up(root: Path, stack: str, policy_pack: Path | None) -> int:
     session, plan = _prepared(root, stack, policy_pack)
     _introduce(stack, plan, session)
     outcome = session.run(stack, "up", "--yes", *_quiet())
-    if outcome.output:
-        _console.print(escape(outcome.output))
-    if outcome.code != 0:
+    if _failed(outcome):
         _console.print(f"\nThe update of '{stack}' did not succeed (engine exit code {outcome.code}).", style="red")
         return 1
     if not _interactive():
@@ -51,14 +49,13 @@ def preview(root: Path, stack: str, policy_pack: Path | None) -> int:
     """Show what an update would do; returns the exit code."""
     session, plan = _prepared(root, stack, policy_pack)
     _introduce(stack, plan, session)
-    outcome = session.run(stack, "preview", *_quiet())
-    return 0 if outcome.code == 0 else 1
+    return int(_failed(session.run(stack, "preview", *_quiet())))
 
 
 def refresh(root: Path, stack: str) -> int:
     """Compare record and simulated cloud; returns the exit code."""
     session = _session(root, stack, [])
-    return 0 if session.run(stack, "refresh", "--yes", *_quiet()).code == 0 else 1
+    return int(_failed(session.run(stack, "refresh", "--yes", *_quiet())))
 
 
 def destroy(root: Path, stack: str) -> int:
@@ -73,12 +70,9 @@ def destroy(root: Path, stack: str) -> int:
             f"{len(protected)} resources are protected. In the sandbox they hold nothing real, so protection is "
             f"lifted; in the cloud this is up to you: pulumi state unprotect --stack {stack}"
         )
-        lifted = session.run_state(stack, "unprotect", "--all", "--yes")
-        if lifted.code != 0:
-            _console.print(escape(lifted.output))
+        if _failed(session.run_state(stack, "unprotect", "--all", "--yes")):
             return 1
-    outcome = session.run(stack, "destroy", "--yes", "--remove", *_quiet())
-    if outcome.code != 0:
+    if _failed(session.run(stack, "destroy", "--yes", "--remove", *_quiet())):
         return 1
     _console.print(f"Stack '{stack}' is gone from the sandbox.")
     return 0
@@ -109,6 +103,13 @@ def _session(root: Path, stack: str, packs: Sequence[Path], modules: Sequence[st
     project = read_project(root.resolve())
     project.stack_file(stack)
     return Session(Workspace(project, find_engine(say)), packs, modules)
+
+
+def _failed(outcome: Outcome) -> bool:
+    """Whether a run failed; what it said unseen, such as that a stack could not be made, is shown then."""
+    if outcome.code != 0 and outcome.output:
+        _console.print(escape(outcome.output))
+    return outcome.code != 0
 
 
 def _shown(path: Path) -> str:

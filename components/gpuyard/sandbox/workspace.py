@@ -9,7 +9,7 @@ import shutil
 import socket
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -108,7 +108,12 @@ class Workspace:
         settings.pop("stackConfigDir", None)
         _write_yaml(self.directory / "Pulumi.yaml", settings)
         copy = self.directory / f"Pulumi.{stack}.yaml"
-        content = _read_yaml(self.project.stack_file(stack))
+        source = self.project.stack_file(stack)
+        content = _read_yaml(source)
+        secret = next(_secrets(content.get("config"), "config"), None)
+        if secret is not None:
+            message = f"{secret} is encrypted for the stack's own backend, and the sandbox has no key for it."
+            raise SpecError([Problem((), message, "Leave it out of the stack file for the sandbox.", str(source))])
         for key in ("encryptionsalt", "secretsprovider", "encryptedkey"):
             content.pop(key, None)
         kept = _read_yaml(copy).get("encryptionsalt") if copy.exists() else None
@@ -211,6 +216,19 @@ def _runs(pid: int) -> bool:
     # A killed child that nobody has waited for yet still has its number.
     status = Path(f"/proc/{pid}/stat")
     return not (status.exists() and status.read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] == "Z")
+
+
+def _secrets(value: Any, path: str) -> Iterator[str]:
+    """Paths of encrypted values in a stack file's configuration."""
+    if isinstance(value, dict):
+        for key, inner in cast(dict[str, Any], value).items():
+            if key == "secure":
+                yield path
+            else:
+                yield from _secrets(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for place, inner in enumerate(cast(list[Any], value)):
+            yield from _secrets(inner, f"{path}[{place}]")
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
