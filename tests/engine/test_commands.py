@@ -199,3 +199,19 @@ def test_a_read_only_project_is_one_clear_error(project_copy: Path, engine: Engi
 def test_version() -> None:
     shown = gpuyard("--version", root=Path.cwd())
     assert shown.stdout.strip() == "gpuyard 0.1.0"
+
+
+def test_any_other_program_runs_in_the_sandbox_too(program) -> None:
+    sandbox = program("import pulumi_aws as aws\naws.s3.Bucket('data')\n")
+    up = gpuyard("up", "test", "--policy-pack", str(POLICIES), root=sandbox.root)
+    assert up.returncode == 0, up.stdout + up.stderr
+    assert "aws:s3:Bucket data" in up.stdout
+    assert "gpuyard destroy test" in up.stdout
+    assert len(sandbox.cloud()) == 1
+
+
+def test_gpuyards_own_project_needs_a_description(project_copy: Path) -> None:
+    (project_copy / "stacks" / "Pulumi.bare.yaml").write_text("config:\n  aws:region: us-east-1\n")
+    up = gpuyard("up", "bare", root=project_copy)
+    assert up.returncode == 2
+    assert "there is no cluster description. Put it under config: gpuyard:cluster:" in up.stderr

@@ -22,6 +22,7 @@ from gpuyard.spec.stack_file import read_stack_file
 # Piped output has no width of its own, and cut names would be of no use in a log.
 _console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 200)
 _POLICY_FOLDER = "policies"
+_OWN_PROJECT = "gpuyard"
 _PARTS = ("network", "node_pool", "file_system", "checkpoints", "snapshots")
 
 
@@ -87,16 +88,19 @@ def outputs(root: Path, stack: str) -> int:
     return 0
 
 
-def _prepared(root: Path, stack: str, policy_pack: Path | None) -> tuple[Session, ClusterPlan]:
+def _prepared(root: Path, stack: str, policy_pack: Path | None) -> tuple[Session, ClusterPlan | None]:
     project = read_project(root)
     path = project.stack_file(stack)
-    plan = check_stack_file(read_stack_file(path, _shown(path)), stack)
+    file = read_stack_file(path, _shown(path))
+    # Any other program of Pulumi's runs in the sandbox too; only gpuyard's own cannot do without a description.
+    described = file.cluster is not None or project.name == _OWN_PROJECT
+    plan = check_stack_file(file, stack) if described else None
     packs = [policy_pack or project.root / _POLICY_FOLDER]
     if policy_pack is not None and not (policy_pack / "PulumiPolicy.yaml").is_file():
         raise SpecError([Problem((), f"{policy_pack} is no policy pack: it has no PulumiPolicy.yaml.")])
     packs = [pack.resolve() for pack in packs if (pack / "PulumiPolicy.yaml").is_file()]
-    modules = [f"gpuyard.clouds.{plan.place.cloud}.{part}" for part in _PARTS]
-    return _session(root, stack, packs, ["gpuyard.resources.cluster", *modules]), plan
+    modules = [] if plan is None else [f"gpuyard.clouds.{plan.place.cloud}.{part}" for part in _PARTS]
+    return _session(root, stack, packs, ["gpuyard.resources.cluster", *modules] if modules else []), plan
 
 
 def _session(root: Path, stack: str, packs: Sequence[Path], modules: Sequence[str] = ()) -> Session:
@@ -128,14 +132,14 @@ def _interactive() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _introduce(stack: str, plan: ClusterPlan, session: Session) -> None:
+def _introduce(stack: str, plan: ClusterPlan | None, session: Session) -> None:
     engine = session.workspace.engine
     _console.print(f"[bold]{stack}[/bold] on Pulumi v{engine.version} ({engine.origin}), against simulated providers")
-    for pool in plan.node_pools:
+    for pool in () if plan is None else plan.node_pools:
         size = str(pool.max_nodes) if pool.min_nodes == pool.max_nodes else f"{pool.min_nodes} to {pool.max_nodes}"
         types = ", ".join(row.instance_type for row in pool.instance_types)
         _console.print(f"  pool {pool.name}: {size} × {types}. {' '.join(pool.reasons)}", markup=False)
-    if plan.file_system is not None:
+    if plan is not None and plan.file_system is not None:
         _console.print(f"  file system: {' '.join(plan.file_system.reasons)}", markup=False)
     _console.print()
 
@@ -165,13 +169,14 @@ def _short_type(token: str) -> str:
     return f"{package}:{module.split('/')[0]}:{name}"
 
 
-def _closing(stack: str, plan: ClusterPlan, project: Project) -> None:
-    cloud = plan.place.cloud
+def _closing(stack: str, plan: ClusterPlan | None, project: Project) -> None:
+    cloud = "cloud" if plan is None else plan.place.cloud
+    remove = f"gpuyard destroy {stack}" if plan is None else f"make destroy STACK={stack}"
     _console.print(
         f"\n[green]Done, in the sandbox:[/green] the real Pulumi engine ran '{stack}' against [bold]simulated[/bold] "
         f"{cloud} providers. Nothing exists in any cloud and nothing costs.\n"
         f"State: {escape(_shown(project.root / FOLDER))}\n"
         "To run it against the cloud:\n"
         f"  1. {cloud} credentials in the environment;  2. a backend: pulumi login;  3. pulumi up -s {stack}\n"
-        f"Remove it from the sandbox: make destroy STACK={stack}"
+        f"Remove it from the sandbox: {remove}"
     )
