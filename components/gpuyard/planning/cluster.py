@@ -1,5 +1,7 @@
 """The whole cluster: every part planned, every problem of every part together."""
 
+import re
+
 from gpuyard.catalog import regions, zone_belongs_to
 from gpuyard.catalog.limits import limit
 from gpuyard.planning.file_systems import plan_file_system
@@ -9,8 +11,12 @@ from gpuyard.planning.plans import ClusterPlan, NodePoolPlan, Place
 from gpuyard.planning.storage import plan_checkpoints, plan_snapshots
 from gpuyard.spec.models import ClusterSpec
 from gpuyard.spec.problems import Problem, SpecError, did_you_mean
+from gpuyard.spec.values import NAME_PATTERN, NAME_RULE
 
 RESERVED_TAG_PREFIX = "gpuyard:"
+
+# What a role is called before the provider's suffix; roles of the cluster as a whole have room enough.
+_ROLE_NAME = "{cluster}-{pool}-role"
 
 
 def plan_cluster(spec: ClusterSpec, name: str) -> ClusterPlan:
@@ -45,9 +51,14 @@ def place_of(spec: ClusterSpec) -> Place:
     )
 
 
+def place_problems(spec: ClusterSpec) -> list[Problem]:
+    """Problems of where a cluster or a part of one is, and of its tags."""
+    return [*_region_problems(spec), *_tag_problems(spec)]
+
+
 def try_plan_cluster(spec: ClusterSpec, name: str) -> tuple[ClusterPlan | None, list[Problem]]:
     """The same, with the problems as a value."""
-    problems = [*_region_problems(spec), *_tag_problems(spec)]
+    problems = [*_region_problems(spec), *_name_problems(spec, name), *_tag_problems(spec)]
     if any(problem.path == ("region",) for problem in problems):
         # Every later check would only repeat that the region is wrong.
         return None, problems
@@ -101,6 +112,27 @@ def _region_problems(spec: ClusterSpec) -> list[Problem]:
         message = f"'{spec.zone}' is no zone of {spec.region}."
         return [Problem(("zone",), message, zone_written_like(spec.region, spec.cloud))]
     return []
+
+
+def _name_problems(spec: ClusterSpec, name: str) -> list[Problem]:
+    shown = spec.name or name
+    if re.fullmatch(NAME_PATTERN, shown) is None:
+        message = f"'{shown}' cannot stand in front of every resource: a name is {NAME_RULE}."
+        return [Problem(("name",), message, "Set 'name'.")]
+    longest = limit(spec.cloud, "role_name_characters_max").values[0]
+    suffix = limit(spec.cloud, "name_suffix_characters").values[0]
+    room = longest - suffix - len(_ROLE_NAME.format(cluster="", pool=""))
+    return [
+        Problem(
+            ("node_pools", pool),
+            f"the names '{shown}' of the cluster and '{pool}' of the pool have {len(shown) + len(pool)} characters "
+            f"together, but the name of the nodes' role takes at most {room} of both: {longest} less "
+            f"{longest - room} for the rest of it.",
+            "Shorten one of them; 'name' sets the cluster's.",
+        )
+        for pool in spec.node_pools
+        if len(shown) + len(pool) > room
+    ]
 
 
 def _tag_problems(spec: ClusterSpec) -> list[Problem]:

@@ -2,6 +2,7 @@
 
 from gpuyard.catalog import FileSystemType, file_system_types
 from gpuyard.planning.plans import FileSystemPlan, Place
+from gpuyard.planning.storage import key_problems
 from gpuyard.spec.models import FileSystemSpec
 from gpuyard.spec.problems import Path, Problem, one_of
 
@@ -41,6 +42,7 @@ def plan_file_system(
                 "Remove it, or use 'durability: persistent'.",
             )
         )
+    problems += key_problems(spec.kms_key, place.region, (*path, "kms_key"))
     if spec.backup_keep_days and (linked or not kind.backups):
         why = "linked to the checkpoint bucket, which FSx does not back up" if linked else "a scratch file system"
         problems.append(

@@ -64,14 +64,16 @@ def plan_network(
             Problem(
                 at,
                 f"{spec.cidr} is too small for the subnets of {len(zones)} zones.",
-                "Use a larger network.",
+                _large_enough(max(addresses_needed(zone, pools) for zone in zones), bits, place),
             ),
         ]
     private = list(whole.subnets(prefixlen_diff=bits))[: len(zones)]
     public_part = list(whole.subnets(prefixlen_diff=1))[1]
     public = list(public_part.subnets(new_prefix=min(28, max(24, public_part.prefixlen + bits))))[: len(zones)]
     for zone, subnet in zip(zones, private, strict=True):
-        problems += _address_problems(zone, subnet, place, pools)
+        problems += _address_problems(zone, subnet, bits, place, pools)
+    if problems:
+        return None, problems
     nat = _nat(spec, place)
     return (
         NetworkPlan(
@@ -87,7 +89,7 @@ def plan_network(
             lustre=lustre,
             ssh_from=tuple(access.ssh_from),
         ),
-        problems,
+        [],
     )
 
 
@@ -119,15 +121,29 @@ def ssh_problems(access: AccessSpec, path: Path) -> list[Problem]:
     ]
 
 
-def _address_problems(zone: str, subnet: IPv4Network, place: Place, pools: tuple[NodePoolPlan, ...]) -> list[Problem]:
+def _address_problems(
+    zone: str, subnet: IPv4Network, bits: int, place: Place, pools: tuple[NodePoolPlan, ...]
+) -> list[Problem]:
     reserved = limit(place.cloud, "subnet_reserved_addresses").values[0]
     usable = subnet.num_addresses - reserved - ADDRESSES_FOR_SERVICES
     need = addresses_needed(zone, pools)
     if need <= usable:
         return []
+    kept = f"{reserved} for the cloud and {ADDRESSES_FOR_SERVICES} for file system and endpoints"
     message = (
         f"the nodes in {zone} need {need} addresses, but its subnet {subnet} leaves {max(usable, 0)} of "
-        f"{subnet.num_addresses} after {reserved} for the cloud and {ADDRESSES_FOR_SERVICES} for file system and "
-        "endpoints."
+        f"{subnet.num_addresses} after {kept}."
+        if need
+        else f"the subnet {subnet} of {zone} has {subnet.num_addresses} addresses, fewer than {kept}."
     )
-    return [Problem(("network", "cidr"), message, "Use a larger network.")]
+    return [Problem(("network", "cidr"), message, _large_enough(need, bits, place))]
+
+
+def _large_enough(nodes_need: int, bits: int, place: Place) -> str:
+    """The network that has room for a subnet's nodes, when ``bits`` of the prefix tell its subnets apart."""
+    reserved = limit(place.cloud, "subnet_reserved_addresses").values[0]
+    largest = limit(place.cloud, "network_prefix").values[0]
+    prefix = 32 - (nodes_need + reserved + ADDRESSES_FOR_SERVICES - 1).bit_length() - bits
+    if prefix < largest:
+        return f"Not even a /{largest}, the largest, has room: use fewer nodes or fewer zones."
+    return f"Use a /{prefix} or a larger one."

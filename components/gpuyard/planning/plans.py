@@ -103,6 +103,7 @@ class BucketPlan:
     abort_uploads_after_days: int
     replica_region: str | None
     kms_key: str | None
+    replica_kms_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

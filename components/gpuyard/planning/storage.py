@@ -30,6 +30,8 @@ def plan_checkpoints(spec: CheckpointSpec, place: Place, path: Path = ()) -> tup
         )
         problems.append(Problem((*path, "region"), message, remedy))
     problems += second_region_problems(spec.replicate_to, place, (*path, "replicate_to"))
+    problems += key_problems(spec.kms_key, place.region, (*path, "kms_key"))
+    problems += _replica_key_problems(spec, path)
     if problems:
         return None, problems
     return (
@@ -40,6 +42,7 @@ def plan_checkpoints(spec: CheckpointSpec, place: Place, path: Path = ()) -> tup
             abort_uploads_after_days=ABORT_UPLOADS_AFTER_DAYS,
             replica_region=spec.replicate_to,
             kms_key=spec.kms_key,
+            replica_kms_key=spec.replica_kms_key,
         ),
         [],
     )
@@ -79,6 +82,43 @@ def plan_snapshots(spec: SnapshotSpec, place: Place, path: Path = ()) -> tuple[S
         ),
         [],
     )
+
+
+def key_problems(key: str | None, region: str, path: Path) -> list[Problem]:
+    """Problems of the ARN of a key that is to encrypt something: no ARN of a key, or a key of another region.
+
+    Args:
+        key: What was given; None has no problem.
+        region: Region of what it encrypts.
+        path: Where the key stands in the cluster description.
+
+    Returns:
+        At most one problem.
+
+    Source: https://docs.aws.amazon.com/kms/latest/developerguide/concepts.html#key-id-key-ARN
+    """
+    if key is None:
+        return []
+    parts = key.split(":")
+    if len(parts) < 6 or parts[0] != "arn" or parts[2] != "kms" or not parts[5].startswith(("key/", "alias/")):
+        like = f"arn:aws:kms:{region}:123456789012:key/..."
+        return [Problem(path, f"'{key}' is no ARN of a key.", f"It is written like '{like}'.")]
+    if parts[3] != region:
+        message = f"the key is of {parts[3]}, what it encrypts is in {region}."
+        return [Problem(path, message, f"Name a key of {region}.")]
+    return []
+
+
+def _replica_key_problems(spec: CheckpointSpec, path: Path) -> list[Problem]:
+    at = (*path, "replica_kms_key")
+    if spec.replicate_to is None:
+        if spec.replica_kms_key is None:
+            return []
+        return [Problem(at, "there is no copy to encrypt.", "Set 'replicate_to', or remove it.")]
+    if spec.kms_key is not None and spec.replica_kms_key is None:
+        message = f"objects under a key of your own are copied to {spec.replicate_to} only under a key of that region."
+        return [Problem(at, message, f"Name a key of {spec.replicate_to}.")]
+    return key_problems(spec.replica_kms_key, spec.replicate_to, at)
 
 
 def second_region_problems(region: str | None, place: Place, path: Path) -> list[Problem]:

@@ -1,23 +1,36 @@
 """From plain data to a model, with every structural problem as a Problem."""
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
-from typing import Any, TypeVar, cast, get_args
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
-from gpuyard.spec.problems import Path, Problem, SpecError, did_you_mean, one_of
+from gpuyard.spec._wording import Details, keys_at, path_of, problem_of
+from gpuyard.spec.problems import Path, Problem, SpecError, nearest
 
 Model = TypeVar("Model", bound=BaseModel)
 
-_PLAIN_WORDS = {
-    "string_type": "should be text",
-    "dict_type": "should be a mapping of keys to values",
-    "model_type": "should be a mapping of keys to values",
-    "model_attributes_type": "should be a mapping of keys to values",
-    "list_type": "should be a list",
-}
+# Each round takes out every part that is wrong; a part can only show that a part around it is wrong as well.
+_ROUNDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RightParts(Generic[Model]):
+    """What is right of a description, and what is not.
+
+    Attributes:
+        spec: The model of the parts that are right, or None when they are not enough for one.
+        problems: Every structural problem.
+        wrong: Paths of values that are wrong or missing: what is left of the part around them is not what was asked
+            for.
+        misspelled: Paths of keys that stand in ``spec`` with the value of a key that was misspelled.
+    """
+
+    spec: Model | None
+    problems: tuple[Problem, ...]
+    wrong: tuple[Path, ...]
+    misspelled: tuple[Path, ...]
 
 
 def parse_spec(model: type[Model], data: object) -> Model:
@@ -52,104 +65,95 @@ def parse_what_is_right(model: type[Model], data: object) -> tuple[Model | None,
     Returns:
         The model, or None when what is right is not enough for one; and the problems.
     """
+    found = right_parts(model, data)
+    return found.spec, list(found.problems)
+
+
+def right_parts(model: type[Model], data: object, lenient: type[Model] | None = None) -> RightParts[Model]:
+    """The same, and where the wrong parts are.
+
+    Args:
+        model: The model's class.
+        data: Mappings, lists and scalars as YAML or JSON gives them.
+        lenient: A kind of the model in which required keys have stand-ins. It gives the model when there are
+            problems, so that a missing key does not keep the other parts from being checked. The caller must not
+            report anything about a stand-in.
+
+    Returns:
+        The model of the right parts, the problems, and the paths that tell which findings about the model count.
+    """
     try:
-        return model.model_validate(data), []
+        return RightParts(model.model_validate(data), (), (), ())
     except ValidationError as error:
-        problems = [_problem(model, details) for details in error.errors()]
-    rest = deepcopy(data)
-    for _ in range(20):
+        details = error.errors()
+    unknown = [path_of(model, found) for found in details if found["type"] == "extra_forbidden"]
+    wrong = [path_of(model, found) for found in details if found["type"] != "extra_forbidden"]
+    rest, misspelled = _with_nearest_keys(model, data, unknown)
+    return RightParts(
+        _model_of_the_rest(lenient or model, rest),
+        tuple(problem_of(model, found) for found in details),
+        tuple(wrong),
+        tuple(misspelled),
+    )
+
+
+def _with_nearest_keys(model: type[BaseModel], data: object, unknown: Sequence[Path]) -> tuple[object, list[Path]]:
+    """The data with each unknown key under the nearest known one, where that is free: its effects are no problems."""
+    misspelled: list[Path] = []
+    for path in unknown:
+        parent = _value_at(data, path[:-1])
+        if not isinstance(parent, Mapping):
+            continue
+        values = cast(Mapping[Any, Any], parent)
+        key = nearest(path[-1], keys_at(model, path[:-1]))
+        data = _without(data, path)
+        if key is not None and key not in values and (*path[:-1], key) not in misspelled:
+            data = _with_value(data, (*path[:-1], key), values[path[-1]])
+            misspelled.append((*path[:-1], key))
+    return data, misspelled
+
+
+def _model_of_the_rest(model: type[Model], data: object) -> Model | None:
+    for _ in range(_ROUNDS):
         try:
-            return model.model_validate(rest), problems
+            return model.model_validate(data)
         except ValidationError as error:
-            if not all(_left_out(rest, details) for details in error.errors()):
-                return None, problems
-    return None, problems
+            for details in error.errors():
+                path = _part_to_leave_out(model, details)
+                if not path:
+                    return None
+                data = _without(data, path)
+    return None
 
 
-def _left_out(data: Any, details: ErrorDetails) -> bool:
-    path = [part for part in details["loc"] if part != "[key]"]
-    if details["type"] == "missing":
-        path = path[:-1]
-    if not path:
-        return False
-    parent = data
-    for part in path[:-1]:
-        try:
-            parent = parent[part]
-        except (KeyError, IndexError, TypeError):
-            return True
-    if isinstance(parent, dict):
-        cast(dict[Any, Any], parent).pop(path[-1], None)
-        return True
-    # An element of a list is left out with its whole list: places would move otherwise.
-    return _left_out(data, {**details, "type": "list", "loc": tuple(path[:-1])})
+def _part_to_leave_out(model: type[BaseModel], details: Details) -> Path:
+    path = path_of(model, details)
+    return path[:-1] if details["type"] == "missing" else path
 
 
-def _problem(model: type[BaseModel], details: ErrorDetails) -> Problem:
-    path: Path = tuple(part for part in details["loc"] if part != "[key]")
-    given = details["input"]
-    kind = details["type"]
-    if kind == "extra_forbidden":
-        known = _fields_at(model, path[:-1])
-        hint = did_you_mean(path[-1], known) or f"Known keys: {one_of(sorted(known))}."
-        return Problem(path, f"unknown key '{path[-1]}'.", hint)
-    if kind == "missing":
-        return Problem(path, "is missing.", "It must be given.")
-    if kind == "literal_error":
-        allowed = _literals(str(details.get("ctx", {}).get("expected", "")))
-        hint = did_you_mean(given, allowed)
-        return Problem(path, f"{given!r} is not allowed.", f"{hint} Allowed: {one_of(allowed)}.".strip())
-    return Problem(path, f"{_sentence(details)}, not {_shown(given)}.")
+def _without(data: object, path: Path) -> object:
+    """The data without one value; a wrong place in a list leaves the whole list out: places would move otherwise."""
+    if not isinstance(data, Mapping):
+        return data
+    key, *inner = path
+    rest = dict(cast(Mapping[Any, Any], data))
+    if key in rest and inner and isinstance(rest[key], Mapping):
+        rest[key] = _without(rest[key], tuple(inner))
+    else:
+        rest.pop(key, None)
+    return rest
 
 
-def _sentence(details: ErrorDetails) -> str:
-    kind, context = details["type"], details.get("ctx", {})
-    if kind in _PLAIN_WORDS:
-        return _PLAIN_WORDS[kind]
-    if kind == "string_pattern_mismatch":
-        return "should be lower-case letters, digits and hyphens, at most 32, beginning with a letter"
-    limits = {
-        "greater_than": "more than {gt}",
-        "greater_than_equal": "at least {ge}",
-        "less_than_equal": "at most {le}",
-    }
-    if kind in limits:
-        return "should be " + limits[kind].format(**context)
-    if kind == "too_short":
-        return f"should have at least {context.get('min_length', 1)} entry"
-    return details["msg"][:1].lower() + details["msg"][1:]
+def _with_value(data: object, path: Path, value: object) -> object:
+    key, *inner = path
+    rest = dict(cast(Mapping[Any, Any], data))
+    rest[key] = _with_value(rest[key], tuple(inner), value) if inner else value
+    return rest
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, Mapping):
-        return "a mapping"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return "a list" if value else "an empty list"
-    if value is None:
-        return "empty"
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
-def _literals(expected: str) -> list[str]:
-    return [part.strip("'") for part in expected.replace(" or ", ", ").split(", ") if part]
-
-
-def _fields_at(model: type[BaseModel], path: Path) -> list[str]:
-    at: Any = model
+def _value_at(data: object, path: Path) -> object:
     for part in path:
-        inner = at.model_fields[part].annotation if _is_model(at) and part in at.model_fields else None
-        at = _model_in(inner) if inner is not None else at
-        if at is None:
-            return []
-    return list(at.model_fields)
-
-
-def _model_in(annotation: Any) -> Any:
-    if _is_model(annotation):
-        return annotation
-    return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)
-
-
-def _is_model(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+        if not isinstance(data, Mapping) or part not in data:
+            return None
+        data = cast(Mapping[Any, Any], data)[part]
+    return data

@@ -1,6 +1,6 @@
 """Problems in what a person asked for: what is wrong, where, and what would be right."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
@@ -57,14 +57,36 @@ def dotted(path: Path) -> str:
     return text
 
 
-def did_you_mean(given: object, known: Iterable[str]) -> str:
-    """``Did you mean 'x'?`` for the nearest known name, or an empty text when none is near."""
+def nearest(given: object, known: Iterable[str]) -> str | None:
+    """The known name that is written most like a given one, or None when none is near; case does not matter."""
     by_lower = {name.lower(): name for name in known}
     near = get_close_matches(str(given).lower(), by_lower, n=1, cutoff=0.6)
-    return f"Did you mean '{by_lower[near[0]]}'?" if near else ""
+    return by_lower[near[0]] if near else None
+
+
+def did_you_mean(given: object, known: Iterable[str]) -> str:
+    """``Did you mean 'x'?`` for the nearest known name, or an empty text when none is near."""
+    near = nearest(given, known)
+    return "" if near is None else f"Did you mean '{near}'?"
 
 
 def one_of(known: Iterable[object]) -> str:
-    """``a, b or c``: the allowed values as people list them."""
+    """``a, b or c``: the allowed values as people list them; ``none`` when there is none."""
     names = [str(name) for name in known]
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
+    if len(names) < 2:
+        return names[0] if names else "none"
+    return ", ".join(names[:-1]) + " or " + names[-1]
+
+
+def first_of(names: Sequence[str], most: int = 8) -> str:
+    """``a, b, c and 4 more``: the first of many names, and how many are left out.
+
+    Args:
+        names: The names, the best first.
+        most: How many are shown.
+
+    Returns:
+        The list as people write it; ``none`` when there is none.
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more if names else "none"

@@ -10,6 +10,11 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from gpuyard.spec.problems import Path, Problem, SpecError
 
 CLUSTER_KEY = "gpuyard:cluster"
+# A key without a namespace belongs to the project, and the project is called gpuyard.
+SHORT_CLUSTER_KEY = "cluster"
+
+# A description has 6 levels; what is much deeper would exhaust Python's stack.
+_DEEPEST = 64
 
 
 @dataclass(frozen=True)
@@ -64,12 +69,23 @@ def read_stack_file(path: FilePath, shown_as: str | None = None) -> StackFile:
     """
     shown = shown_as or str(path)
     try:
-        document: Any = cast(Any, YAML(typ="rt")).load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError([Problem((), f"cannot be read: {error}.", file=shown)]) from None
+    try:
+        document: Any = cast(Any, YAML(typ="rt")).load(text)
     except YAMLError as error:
         raise SpecError([_yaml_problem(error).at(shown, _line_of_error(error))]) from None
-    plain: Any = _plain(document)
+    except RecursionError:
+        raise SpecError([_too_deep(shown)]) from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # So ruamel.yaml answers a value that does not fit its tag (!!float x), or a date that is none (2026-02-30).
+        message = f"is not valid YAML: a value does not fit its type ({error})."
+        raise SpecError([Problem((), message, file=shown)]) from None
+    try:
+        plain: Any = _plain(document)
+    except RecursionError:
+        raise SpecError([_too_deep(shown)]) from None
     config: Any = cast(dict[str, Any], plain).get("config") if isinstance(plain, dict) else None
     if not isinstance(config, dict):
         message = "has no 'config:' mapping."
@@ -81,8 +97,7 @@ def read_stack_file(path: FilePath, shown_as: str | None = None) -> StackFile:
 
 def _cluster_keys(document: Any) -> list[str]:
     config: Any = document.get("config", {}) if hasattr(document, "get") else {}
-    # A key without a namespace belongs to the project, and the project is called gpuyard.
-    return [key for key in (CLUSTER_KEY, "cluster") if key in config][:1]
+    return [key for key in (CLUSTER_KEY, SHORT_CLUSTER_KEY) if key in config][:1]
 
 
 def _enter(at: tuple[Any, int | None], *keys: str | int) -> tuple[Any, int | None]:
@@ -96,17 +111,24 @@ def _enter(at: tuple[Any, int | None], *keys: str | int) -> tuple[Any, int | Non
     return node, line
 
 
-def _plain(node: Any) -> Any:
+def _plain(node: Any, depth: int = 0) -> Any:
+    if depth > _DEEPEST:
+        raise RecursionError
     if isinstance(node, dict):
-        return {str(key): _plain(value) for key, value in cast(dict[Any, Any], node).items()}
+        return {str(key): _plain(value, depth + 1) for key, value in cast(dict[Any, Any], node).items()}
     if isinstance(node, list):
-        return [_plain(value) for value in cast(list[Any], node)]
+        return [_plain(value, depth + 1) for value in cast(list[Any], node)]
     if isinstance(node, bool) or node is None:
         return node
     for kind in (int, float, str):
         if isinstance(node, kind):
             return kind(node)
     return str(node)
+
+
+def _too_deep(shown: str) -> Problem:
+    message = "is not valid YAML for a stack: it is nested too deep."
+    return Problem((), message, f"Use at most {_DEEPEST} levels.", shown, 1)
 
 
 def _yaml_problem(error: YAMLError) -> Problem:

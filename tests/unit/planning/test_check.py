@@ -119,8 +119,14 @@ def test_problems_of_every_kind_come_together_in_the_order_of_the_file(write):
     assert lines[-1] == line(path, "every_hours: 5")
 
 
-def test_a_part_with_structural_problems_is_not_judged_further(write):
-    # What is left of the pool once 'interconect' is taken out is not what was asked for.
+def test_a_part_with_a_wrong_value_is_not_judged_further(write):
+    # What is left of the pool once the wrong word is taken out is not what was asked for.
+    path = write("purchase: on_demand", "purchase: reservd\n        reservation: {id: cr-1}")
+    (problem,) = problems(path)
+    assert (problem.line, problem.message) == (line(path, "reservd"), "'reservd' is not allowed.")
+
+
+def test_the_value_of_a_misspelled_key_is_not_taken_to_be_missing(write):
     path = write("interconnect: rdma", "interconect: rdma")
     (problem,) = problems(path)
     assert (problem.line, problem.message) == (line(path, "interconect"), "unknown key 'interconect'.")
@@ -141,8 +147,87 @@ def test_a_cluster_that_is_no_mapping_is_refused_with_its_line(write):
     )
 
 
-def test_an_unknown_region_is_the_only_problem_of_its_kind(write):
+def test_an_unknown_region_is_one_problem(write):
     path = write("\n    region: us-east-1", "\n    region: eu-wst-1")
-    found = problems(path)
-    assert str(found[-1]).endswith("'eu-wst-1' is no region of aws. Did you mean 'eu-west-1'?")
-    assert {problem.path[-1] for problem in found} <= {"region", "aws:region"}
+    (problem,) = problems(path)
+    assert str(problem).endswith("region: 'eu-wst-1' is no region of aws. Did you mean 'eu-west-1'?")
+    assert problem.line == line(path, "region: eu-wst-1")
+
+
+def paths(path: Path) -> list[tuple[str | int, ...]]:
+    return [problem.path[1:] for problem in problems(path)]
+
+
+OTHERS = [("file_system", "capacity_gib"), ("file_system", "throughput_mb_per_s"), ("snapshots", "every_hours")]
+OTHERS_WRONG = PROD.replace("24000", "3600").replace("every_hours: 6", "every_hours: 5")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ("nodes: 4", "nodes: eight", ("node_pools", "train", "nodes")),
+        ("        nodes: 4\n", "", ("node_pools", "train", "nodes")),
+        ("      train:\n", "      Train:\n", ("node_pools", "Train")),
+        ("    environment: prod\n", "", ("environment",)),
+        ("environment: prod", "environment: production", ("environment",)),
+        ("    cloud: aws\n", "", ("cloud",)),
+        ("    cloud: aws\n", "    cloud: gcp\n", ("cloud",)),
+        ("\n    region: us-east-1\n", "\n", ("region",)),
+        ("\n    region: us-east-1\n", "\n    region: 3\n", ("region",)),
+        ("    zone: us-east-1d\n", "    zone: 4\n", ("zone",)),
+        ("    environment: prod\n", "    environment: prod\n    name: Bad\n", ("name",)),
+        ("      keep_days: 30\n", "", ("checkpoints", "keep_days")),
+        ("task: pretrain", "task: train", ("workload", "task")),
+    ],
+)
+def test_a_wrong_or_missing_value_does_not_hide_the_problems_of_other_parts(old: str, new: str, wrong, write):
+    found = paths(write(old, new, OTHERS_WRONG))
+    assert sorted(map(str, found)) == sorted(map(str, [wrong, *OTHERS]))
+
+
+def test_missing_pools_do_not_hide_the_problems_of_other_parts(write):
+    start, end = OTHERS_WRONG.index("    node_pools:\n"), OTHERS_WRONG.index("    file_system:\n")
+    found = paths(write(text=OTHERS_WRONG[:start] + OTHERS_WRONG[end:]))
+    assert found == [("node_pools",), *OTHERS]
+    found = paths(write(text=OTHERS_WRONG[:start] + "    node_pools: {}\n" + OTHERS_WRONG[end:]))
+    assert found == [("node_pools",), *OTHERS]
+
+
+def test_a_misspelled_key_is_one_problem(write):
+    assert paths(write("\n    region:", "\n    regoin:")) == [("region",), ("regoin",)]
+    assert paths(write("    zone: us-east-1d", "    zones: us-east-1d")) == [("zones",)]
+    assert paths(write("file_system:", "file_sytem:")) == [("file_sytem",)]
+    assert paths(write("gpu: A100-80GB", "gpuu: A100-80GB")) == [("node_pools", "train", "gpuu")]
+    assert paths(write("purchase: on_demand", "purchase: reserved\n        reservatoin: {id: cr-1}")) == [
+        ("node_pools", "train", "reservatoin")
+    ]
+
+
+def test_an_unknown_key_does_not_hide_the_other_problems_of_its_part(write):
+    text = PROD.replace("data_disk_gib: 1000", "data_disk_gb: 1000").replace("A100-80GB", "A1000")
+    assert paths(write(text=text)) == [("node_pools", "train", "gpu"), ("node_pools", "train", "data_disk_gb")]
+    text = OTHERS_WRONG.replace("      capacity_gib", "      colour: red\n      capacity_gib")
+    assert paths(write(text=text)) == [("file_system", "colour"), *OTHERS]
+
+
+def test_without_any_region_only_the_missing_region_is_said(write):
+    text = OTHERS_WRONG.replace("  aws:region: us-east-1\n", "")
+    assert paths(write("\n    region: us-east-1\n", "\n", text)) == [("region",)]
+
+
+def test_a_cluster_described_under_both_keys_is_refused(write):
+    path = write(text=PROD + "  cluster:\n    cloud: aws\n")
+    (problem,) = problems(path)
+    assert str(problem) == (
+        f"stacks/Pulumi.aws-prod.yaml:{len(PROD.splitlines()) + 1}: cluster: the cluster is described twice, here and "
+        "under 'gpuyard:cluster'. Keep one of them: both are the same key."
+    )
+
+
+def test_a_stacks_name_that_is_no_name_is_refused_with_the_clusters_line(write):
+    path = write()
+    with pytest.raises(SpecError) as caught:
+        check_stack_file(read_stack_file(path, "s.yaml"), "My_Stack")
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.line) == (("gpuyard:cluster", "name"), line(path, "gpuyard:cluster:"))
+    assert "'My_Stack' cannot stand in front of every resource" in problem.message

@@ -75,6 +75,36 @@ def test_the_stacks_name_is_the_clusters_unless_it_has_its_own():
     assert plan(name="mine").name == "mine"
 
 
+@pytest.mark.parametrize("name", ["My_Stack", "stack.1", "1st", "a" * 33, "x-", "", "stack\n"])
+def test_a_stacks_name_that_is_no_name_of_resources_is_refused(name: str):
+    with pytest.raises(SpecError) as caught:
+        plan_cluster(spec(), name)
+    (problem,) = caught.value.problems
+    assert str(problem) == (
+        f"name: '{name}' cannot stand in front of every resource: a name is lower-case letters, digits and hyphens, at "
+        "most 32, beginning with a letter. Set 'name'."
+    )
+    assert plan_cluster(spec(name="mine"), name).name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "pool", "fits"), [(32, 18, True), (32, 19, False), (18, 32, True), (32, 32, False)]
+)
+def test_the_name_of_a_role_fits_into_64_characters(cluster: int, pool: int, fits: bool):
+    """The provider puts a hyphen and seven digits behind ``<cluster>-<pool>-role``."""
+    name, pool_name = "a" * cluster, "b" * pool
+    assert (len(f"{name}-{pool_name}-role") + 8 <= 64) is fits
+    pools = {pool_name: CLUSTER["node_pools"]["train"]}
+    if fits:
+        assert plan(name=name, node_pools=pools).name == name
+        return
+    assert wrong(name=name, node_pools=pools) == [
+        f"node_pools.{pool_name}: the names '{name}' of the cluster and '{pool_name}' of the pool have "
+        f"{cluster + pool} characters together, but the name of the nodes' role takes at most 50 of both: "
+        "64 less 14 for the rest of it. Shorten one of them; 'name' sets the cluster's."
+    ]
+
+
 @pytest.mark.parametrize(
     ("environment", "asked", "protected"),
     [

@@ -39,9 +39,10 @@ def right(*args: object, **values: object) -> NetworkPlan:
 
 
 def wrong(*args: object, **values: object) -> list[str]:
-    found = [str(problem) for problem in plan(*args, **values)[1]]  # pyright: ignore[reportArgumentType]
-    assert found
-    return found
+    found, problems = plan(*args, **values)  # pyright: ignore[reportArgumentType]
+    assert problems
+    assert found is None
+    return [str(problem) for problem in problems]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,8 @@ def test_each_zone_has_an_equal_part_of_the_first_half(zones: int, cidrs: list[s
     assert [subnet.zone for subnet in found.subnets] == list(ZONES[:zones])
 
 
-@given(prefix=st.integers(16, 23), zones=st.integers(1, 6), environment=st.sampled_from(["dev", "prod"]))
+# A /20 for 6 zones has subnets of 256 addresses: smaller networks have no room for what is not a node.
+@given(prefix=st.integers(16, 20), zones=st.integers(1, 6), environment=st.sampled_from(["dev", "prod"]))
 def test_subnets_lie_in_the_network_and_never_overlap(prefix: int, zones: int, environment: str):
     cidr = f"10.64.0.0/{prefix}"
     names = tuple(f"us-east-1{letter}" for letter in "abcdef"[:zones])
@@ -102,15 +104,27 @@ def test_a_network_outside_the_clouds_sizes_is_refused(prefix: int):
 
 def test_a_network_that_cannot_be_cut_is_refused():
     assert wrong("10.0.0.0/26", ZONES) == [
-        "network.cidr: 10.0.0.0/26 is too small for the subnets of 3 zones. Use a larger network."
+        "network.cidr: 10.0.0.0/26 is too small for the subnets of 3 zones. Use a /21 or a larger one."
     ]
+
+
+def test_a_subnet_too_small_for_file_system_and_endpoints_says_so():
+    assert wrong("10.0.0.0/24") == [
+        "network.cidr: the subnet 10.0.0.0/25 of us-east-1a has 128 addresses, fewer than 5 for the cloud and 128 for "
+        "file system and endpoints. Use a /23 or a larger one."
+    ]
+
+
+def test_there_is_no_plan_where_there_are_problems():
+    assert plan("10.0.0.0/24")[0] is None
+    assert plan(ssh_from=("0.0.0.0/0",))[0] is None
 
 
 def test_br_007_64_nodes_do_not_fit_into_a_24(pool: Pool):
     nodes = pool(instance_type="p5.48xlarge", interconnect="rdma", nodes=64)
     assert wrong("10.0.0.0/24", pools=(nodes,)) == [
         "network.cidr: the nodes in us-east-1a need 64 addresses, but its subnet 10.0.0.0/25 leaves 0 of 128 after 5 "
-        "for the cloud and 128 for file system and endpoints. Use a larger network."
+        "for the cloud and 128 for file system and endpoints. Use a /23 or a larger one."
     ]
 
 
@@ -132,6 +146,22 @@ def test_a_pool_of_several_zones_may_put_all_its_nodes_into_one(pool: Pool):
     wide = pool(gpu="A10", purchase="spot", nodes={"min": 0, "max": 100}, zones=list(ZONES))
     narrow = pool(gpu="A10", nodes=10)
     assert [addresses_needed(zone, (wide, narrow)) for zone in (*ZONES, "us-east-1f")] == [110, 100, 100, 0]
+
+
+@given(zones=st.integers(1, 6), cidr=st.integers(17, 28))
+def test_the_network_that_is_named_is_the_smallest_that_does(zones: int, cidr: int):
+    names = tuple(f"us-east-1{letter}" for letter in "abcdef"[:zones])
+    found, problems = plan(f"10.64.0.0/{cidr}", names)
+    if found is not None:
+        return
+    named = int(problems[0].remedy.removeprefix("Use a /").removesuffix(" or a larger one."))
+    assert right(f"10.64.0.0/{named}", names).subnets
+    assert wrong(f"10.64.0.0/{named + 1}", names)
+
+
+def test_more_nodes_than_the_largest_network_holds_say_so(pool: Pool):
+    (message,) = wrong("10.64.0.0/16", pools=(pool(gpu="A10", nodes=100_000),))
+    assert message.endswith(" Not even a /16, the largest, has room: use fewer nodes or fewer zones.")
 
 
 def test_the_full_zone_is_named(pool: Pool):

@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
-from gpuyard.catalog import instance_types
+from gpuyard.catalog import InstanceType, find_instance_types, instance_types, regions
+from gpuyard.planning import machines
 
 from .conftest import PLACE, Pool, Refused
 
 RDMA: dict[str, Any] = {"instance_type": "p4d.24xlarge", "interconnect": "rdma"}
 BLOCK: dict[str, Any] = {**RDMA, "purchase": "capacity_block", "reservation": {"id": "cr-0123456789abcdef0"}}
 ODCR: dict[str, Any] = {**BLOCK, "purchase": "reserved"}
+ULTRA: dict[str, Any] = {"instance_type": "p6e-gb200.36xlarge", "image": "ami-1", "zones": ["us-east-1-dfw-2a"]}
 GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpus"
 
 
@@ -89,7 +91,7 @@ def test_bought_capacity_must_be_named(purchase: str, reservation: object, refus
 
 @pytest.mark.parametrize("purchase", ["on_demand", "spot"])
 def test_br_014_an_id_alone_does_not_tell_the_kind_of_capacity(purchase: str, refused: Refused):
-    assert refused(**RDMA, purchase=purchase, reservation={"id": "cr-1"}) == [
+    assert refused(gpu="A10", purchase=purchase, reservation={"id": "cr-1"}) == [
         f"reservation: a reservation is not used by 'purchase: {purchase}'. Use 'purchase: reserved' or "
         "'capacity_block', or remove it."
     ]
@@ -110,9 +112,92 @@ def test_br_013_a_target_by_id_or_by_group_reaches_the_plan(pool: Pool):
 
 def test_a_capacity_block_is_named_by_its_own_id(refused: Refused):
     assert refused(**{**BLOCK, "reservation": {"resource_group_arn": GROUP}}) == [
-        "reservation.resource_group_arn: a capacity block is named by its own id, it cannot be in a resource group. "
-        "Give 'id'."
+        "reservation.resource_group_arn: a capacity block is named by its own id; only an UltraServer block can be in "
+        "a resource group. Give 'id'."
     ]
+
+
+def test_an_ultraserver_block_may_be_in_a_resource_group(pool: Pool):
+    plan = pool(**ULTRA, purchase="capacity_block", reservation={"resource_group_arn": GROUP})
+    assert (plan.purchase, plan.reservation_group_arn) == ("capacity_block", GROUP)
+
+
+@pytest.mark.parametrize("purchase", ["on_demand", "spot", "reserved"])
+def test_what_is_sold_as_an_ultraserver_block_is_bought_in_no_other_way(purchase: str, refused: Refused):
+    reservation = {"id": "cr-1"} if purchase == "reserved" else None
+    assert refused(**ULTRA, purchase=purchase, reservation=reservation) == [
+        "purchase: p6e-gb200.36xlarge is sold only as an UltraServer capacity block, not by "
+        f"'purchase: {purchase}'. Use 'purchase: capacity_block' with the block's 'reservation'."
+    ]
+
+
+@pytest.mark.parametrize("placement", [None, "none"])
+def test_spot_does_not_go_with_rdma(placement: str | None, refused: Refused):
+    assert refused(**RDMA, purchase="spot", placement=placement) == [
+        "purchase: 'purchase: spot' does not go with 'interconnect: rdma': a job joined by RDMA needs all its nodes "
+        "for its whole run, and one node that is taken back ends it. Use 'purchase: on_demand', 'reserved' or "
+        "'capacity_block', or remove 'interconnect'."
+    ]
+
+
+@pytest.mark.parametrize("purchase", ["reserved", "on_demand", "spot"])
+def test_a_reservation_is_of_one_type(purchase: str, pool: Pool):
+    reservation = {"id": "cr-1"} if purchase == "reserved" else None
+    values = {"gpu": "A10", "gpus_per_node": 1, "nodes": {"min": 0, "max": 4}}
+    plan = pool(**values, purchase=purchase, reservation=reservation)
+    assert plan.kind == "elastic"
+    assert (len(plan.instance_types) == 1) is (purchase == "reserved")
+
+
+def test_a_placement_group_is_in_one_zone(refused: Refused):
+    assert refused(gpu="A10", placement="cluster", zones=["us-east-1a", "us-east-1b"]) == [
+        "placement: 'placement: cluster' stays in one zone, but the pool names 2: us-east-1a, us-east-1b. Keep one "
+        "zone, or remove 'placement'."
+    ]
+
+
+def test_a_zone_named_twice_is_refused_at_its_second_place(refused: Refused):
+    assert refused(gpu="A10", zones=["us-east-1a", "us-east-1b", "us-east-1a"]) == [
+        "zones[2]: zone 'us-east-1a' is named twice. Name each zone once."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (
+            {"instance_type": "p3.16xlarge", "purchase": "spot"},
+            "The catalog does not know whether p3.16xlarge is sold as spot.",
+        ),
+        (
+            {**BLOCK, "instance_type": "p3.16xlarge", "interconnect": "none"},
+            "The catalog does not know whether p3.16xlarge is sold in capacity blocks.",
+        ),
+        ({"instance_type": "p3.16xlarge"}, "The catalog does not know whether mx-central-1 offers p3.16xlarge."),
+    ],
+)
+def test_what_the_catalog_does_not_know_is_said(values: dict[str, Any], said: str, pool: Pool):
+    assert regions("aws")["mx-central-1"].offerings_known is False
+    place = replace(PLACE, region="mx-central-1", zone="mx-central-1a")
+    assert said in pool(place, **values).reasons
+
+
+def test_a_type_that_the_zone_lacks_is_left_out_of_an_elastic_pool(monkeypatch: pytest.MonkeyPatch, pool: Pool):
+    def found(cloud: str, **wanted: Any) -> list[InstanceType]:
+        rows = find_instance_types(cloud, **wanted)
+        return [replace(row, zone_ids=("use1-az1",)) if row.instance_type == "g5.xlarge" else row for row in rows]
+
+    monkeypatch.setattr(machines, "find_instance_types", found)
+    plan = pool(gpu="A10", gpus_per_node=1, purchase="spot", zones=["use1-az3"])
+    assert "g5.xlarge" not in [row.instance_type for row in plan.instance_types]
+    assert plan.instance_type.instance_type == "g5.2xlarge"
+    assert plan.reasons[-1] == "Left out: g5.xlarge is not offered in zone use1-az3."
+
+
+def test_an_unknown_zone_is_said_and_is_no_problem(pool: Pool):
+    plan = pool(instance_type="g5.xlarge", zones=["use1-az3"])
+    assert instance_types("aws")["g5.xlarge"].zone_ids is None
+    assert plan.reasons[-1] == "The catalog does not know whether zone use1-az3 offers g5.xlarge."
 
 
 @pytest.mark.parametrize(
@@ -121,7 +206,7 @@ def test_a_capacity_block_is_named_by_its_own_id(refused: Refused):
         (RDMA, True),
         (ODCR, True),
         (BLOCK, False),
-        ({**RDMA, "purchase": "spot"}, False),
+        ({"gpu": "A10", "purchase": "spot"}, False),
         ({**RDMA, "placement": "none"}, False),
         ({"gpu": "A10"}, False),
         ({"gpu": "A10", "placement": "cluster"}, True),
@@ -141,7 +226,7 @@ def test_br_011_a_capacity_block_takes_no_placement_group(refused: Refused):
 
 
 def test_br_016_spot_in_one_placement_group_is_refused_naming_both_fields(refused: Refused):
-    assert refused(**RDMA, purchase="spot", placement="cluster") == [
+    assert refused(gpu="A10", purchase="spot", placement="cluster") == [
         "placement: 'placement: cluster' does not go with 'purchase: spot': spot capacity inside one placement group "
         "is rarely to be had. Remove 'placement' or change 'purchase'."
     ]
@@ -151,6 +236,7 @@ def test_a_type_that_is_not_sold_in_blocks_names_those_that_are(refused: Refused
     (message,) = refused(**{**BLOCK, "instance_type": "g5.48xlarge"})
     assert message.startswith("purchase: g5.48xlarge is not sold in capacity blocks. Sold so: ")
     assert "p5.48xlarge" in message
+    assert "trn" not in message
 
 
 def test_a_type_that_is_not_sold_as_spot_is_refused(refused: Refused):
@@ -159,7 +245,7 @@ def test_a_type_that_is_not_sold_as_spot_is_refused(refused: Refused):
     for row in rows:
         region = (row.regions or ())[0]
         place = replace(PLACE, region=region, zone=f"{region}a")
-        assert refused(place, instance_type=row.instance_type, purchase="spot") == [
+        assert refused(place, instance_type=row.instance_type, purchase="spot", image="ami-1") == [
             f"purchase: {row.instance_type} is not sold as spot. Choose another purchase."
         ]
 

@@ -1,8 +1,11 @@
 """From hardware facts or a type's name to machines, and what would fit where they disagree."""
 
+from dataclasses import replace
+
 import pytest
 
-from gpuyard.catalog import find_instance_types, instance_types
+from gpuyard.catalog import find_instance_types, instance_types, node_images
+from gpuyard.planning import images
 from gpuyard.planning.plans import Place
 
 from .conftest import PLACE, Pool, Refused
@@ -45,11 +48,77 @@ def test_every_misfit_of_a_named_type_is_a_problem_with_what_would_fit(refused: 
 
 def test_a_type_without_efa_names_those_of_the_gpu_that_have_it(refused: Refused):
     fits = find_instance_types("aws", gpu="A10", rdma=True, region="us-east-1", cpu_arch="x86_64")
-    assert "g5.8xlarge" in [row.instance_type for row in fits]
-    assert refused(instance_type="g5.xlarge", gpu="A10", interconnect="rdma") == [
-        "interconnect: g5.xlarge has no EFA, the RDMA network of AWS. These fit: "
-        f"{', '.join(row.instance_type for row in fits)}."
+    names = [row.instance_type for row in fits]
+    assert names[0] == "g5.8xlarge"
+    (message,) = refused(instance_type="g5.xlarge", gpu="A10", interconnect="rdma")
+    assert message.startswith("interconnect: g5.xlarge has no EFA, the RDMA network of AWS. These fit: g5.8xlarge, ")
+    assert set(message.split("These fit: ")[1].rstrip(".").split(", ")) == set(names)
+
+
+def test_what_fits_is_of_nvidia_at_most_8_names_and_the_nearest_first(refused: Refused):
+    (message,) = refused(
+        Place("aws", "us-east-1", "dev", "us-east-1a"), instance_type="g4dn.xlarge", interconnect="rdma"
+    )
+    fits = find_instance_types("aws", rdma=True, region="us-east-1", cpu_arch="x86_64")
+    assert any(row.accelerator_vendor != "NVIDIA" for row in fits)
+    shown, more = message.rstrip(".").split("These fit: ")[1].split(" and ")
+    names = shown.split(", ")
+    assert len(names) == 8
+    whole = [row for row in fits if row.accelerator_vendor == "NVIDIA" and row.gpu_partition == 1]
+    assert more == f"{len(whole) - 8} more"
+    assert set(names) <= {row.instance_type for row in whole}
+    assert {instance_types("aws")[name].gpu_count for name in names} == {1}
+
+
+@pytest.mark.parametrize(
+    ("name", "accelerators"),
+    [
+        ("trn1.32xlarge", "AWS (Trainium)"),
+        ("inf2.24xlarge", "AWS (Inferentia2)"),
+        ("g4ad.xlarge", "AMD (Radeon-Pro-V520)"),
+        ("dl2q.24xlarge", "Qualcomm (Cloud-AI-100)"),
+    ],
+)
+def test_an_accelerator_that_runs_no_vendor_image_needs_an_image_of_ones_own(
+    name: str, accelerators: str, refused: Refused, pool: Pool
+):
+    row = instance_types("aws")[name]
+    region = (row.regions or ("us-east-1",))[0]
+    place = Place("aws", region, "dev", zone=f"{region}a")
+    vendor = accelerators.split(" ")[0]
+    assert refused(place, instance_type=name) == [
+        f"instance_type: {name} has accelerators of {accelerators}, and the vendor images are for GPUs of NVIDIA. "
+        f"Give 'image: ami-…' with the software of {vendor}, or choose GPUs of NVIDIA."
     ]
+    assert pool(place, instance_type=name, image="ami-1").instance_type == row
+
+
+def test_an_accelerator_of_another_vendor_is_refused_by_its_own_name_too(refused: Refused):
+    (message,) = refused(gpu="Radeon-Pro-V520")
+    assert message.startswith("gpu: g4ad.xlarge has accelerators of AMD (Radeon-Pro-V520), ")
+
+
+@pytest.mark.parametrize("name", ["g5g.xlarge", "g5g.metal"])
+def test_an_arm_type_needs_an_arm_image(name: str, refused: Refused, pool: Pool):
+    assert refused(instance_type=name) == [
+        f"image: {name} has CPUs of kind arm64, and the catalog has no vendor image for them. Give 'image: ami-…', the "
+        "id of an image for arm64."
+    ]
+    assert refused(instance_type=name, image="dlami-ubuntu-24.04") == refused(instance_type=name)
+    assert pool(instance_type=name, image="ami-1").image_id == "ami-1"
+
+
+def test_an_arm_type_takes_the_first_vendor_image_for_arm(
+    monkeypatch: pytest.MonkeyPatch, pool: Pool, refused: Refused
+):
+    known = node_images("aws")
+    arm = replace(known["dlami-ubuntu-24.04"], name="arm", cpu_arch="arm64", ssm_parameter="/arm")
+    monkeypatch.setattr(images, "node_images", lambda _: {**known, "arm": arm})
+    assert pool(instance_type="g5g.xlarge").image_ssm_parameter == "/arm"
+    assert refused(instance_type="g5g.xlarge", image="dlami-ubuntu-24.04") == [
+        "image: dlami-ubuntu-24.04 is for x86_64, the CPUs are of kind arm64. For arm64: arm."
+    ]
+    assert pool(gpu="A10").image_ssm_parameter == known["dlami-ubuntu-22.04"].ssm_parameter
 
 
 def test_a_type_without_nvlink_says_how_its_gpus_are_joined(refused: Refused):
@@ -76,6 +145,7 @@ def test_an_unknown_gpu_is_refused_with_the_nearest_and_those_of_the_cloud(refus
     (message,) = refused(gpu="A1000")
     assert message.startswith("gpu: the catalog knows no GPU called 'A1000'. Did you mean 'A100'? Known on aws: ")
     assert "A100-SXM4-80GB" in message
+    assert "Trainium" not in message
     (blank,) = refused(gpu=" ")
     assert blank.startswith("gpu: the catalog knows no GPU called ' '. Known on aws: ")
 
@@ -109,6 +179,24 @@ def test_a_gpu_without_nvlink_names_its_types_without_the_demand(refused: Refuse
         "gpu: no instance type in us-east-1 has gpu: A10, interconnect: nvlink. Nearest: without 'interconnect': "
         "g5.xlarge, "
     )
+
+
+def test_a_gpu_that_only_arm_machines_have_says_so(refused: Refused):
+    assert refused(gpu="GB200") == [
+        "gpu: no instance type in us-east-1 has gpu: GB200. Nearest: with Arm CPUs, to be named as 'instance_type' "
+        "with an 'image' of your own: p6e-gb200.36xlarge."
+    ]
+    assert refused(gpu="GB200", gpus_per_node=8) == [
+        "gpu: no instance type in us-east-1 has gpu: GB200, gpus_per_node: 8. Nearest: with other facts, to be named "
+        "as 'instance_type': p6e-gb200.36xlarge."
+    ]
+
+
+def test_a_type_that_no_known_region_has_says_so(refused: Refused):
+    assert instance_types("aws")["p3.2xlarge"].regions == ()
+    assert refused(instance_type="p3.2xlarge") == [
+        "instance_type: p3.2xlarge is not offered in us-east-1. The catalog knows no region that has it."
+    ]
 
 
 def test_a_gpu_of_other_regions_names_them(refused: Refused):
@@ -188,6 +276,13 @@ def test_an_unknown_card_layout_is_said_and_refused(refused: Refused):
             f"interconnect: the network-card layout of {row.instance_type} is unknown to the catalog."
         )
     assert unknown
+
+
+@pytest.mark.parametrize(("asked", "text"), [(True, "bare metal"), (False, "virtual")])
+def test_an_unknown_kind_of_machine_is_not_said_to_be_the_other(asked: bool, text: str, refused: Refused):
+    row = next(row for row in instance_types("aws").values() if row.bare_metal is None)
+    found = refused(instance_type=row.instance_type, bare_metal=asked)
+    assert any(f"{row.instance_type} is not {text}, as far as the catalog knows." in message for message in found)
 
 
 def test_sizes_of_disks_reach_the_plan(pool: Pool):

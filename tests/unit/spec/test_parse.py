@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from gpuyard.spec import ClusterSpec, NodePoolSpec, SpecError, parse_spec
-from gpuyard.spec.parse import parse_what_is_right
+from gpuyard.spec.models import Environment
+from gpuyard.spec.parse import parse_what_is_right, right_parts
 
 from .conftest import SMALLEST, Described, Messages
 
@@ -44,12 +45,57 @@ def test_the_smallest_description_is_right_and_has_the_documented_defaults(descr
             "node_pools.train.reservation.ID: unknown key 'ID'. Did you mean 'id'?",
         ),
         ({"access": {"ssh": []}}, "access.ssh: unknown key 'ssh'. Known keys: ssh_from."),
+        ({"access": {"[key]": []}}, "access.[key]: unknown key '[key]'. Known keys: ssh_from."),
+        ({"[key]": 1}, f"[key]: unknown key '[key]'. Known keys: {CLUSTER_KEYS}."),
     ],
 )
 def test_an_unknown_key_is_refused_with_the_nearest_or_all_known(
     changes: dict[str, Any], message: str, described: Described, messages: Messages
 ):
     assert messages(described(changes)) == [message]
+
+
+@pytest.mark.parametrize("name", ["gpu", "image", "zones", "placement", "reservation"])
+def test_a_pool_may_be_called_as_a_key_of_a_pool(name: str, described: Described, messages: Messages):
+    found = messages(described({"node_pools": {name: {"gpu": "A10", "nodes": 1, "zzzz": 2}}}))
+    assert len(found) == 1
+    assert found[0].startswith(f"node_pools.{name}.zzzz: unknown key 'zzzz'. Known keys: bare_metal, ")
+
+
+def test_a_pool_called_nodes_has_the_keys_of_a_pool(described: Described, messages: Messages):
+    found = messages(described({"node_pools": {"nodes": {"gpu": "A10", "nodes": 1, "gpuu": 2}}}))
+    assert found == ["node_pools.nodes.gpuu: unknown key 'gpuu'. Did you mean 'gpu'?"]
+
+
+def test_a_mapping_may_have_a_key_called_as_pydantic_marks_keys(described: Described, messages: Messages):
+    pools = {"[key]": {"gpu": "A10", "nodes": 1}}
+    assert messages(described({"node_pools": pools, "tags": {"[key]": 3}})) == [
+        f"node_pools.[key]: {NAME}, not '[key]'.",
+        "tags.[key]: should be text, not 3.",
+    ]
+
+
+def test_no_entry_is_not_called_a_mapping(described: Described, messages: Messages):
+    assert messages(described({"node_pools": {}})) == [
+        "node_pools: should have at least 1 entry, not an empty mapping."
+    ]
+
+
+@pytest.mark.parametrize("nodes", ["eight", True, 1.5, 0, -1, 100_001, 10**400, ""])
+def test_one_wrong_number_of_nodes_is_one_problem(nodes: object, described: Described, messages: Messages):
+    (found,) = messages(described({"node_pools.train.nodes": nodes}))
+    assert found.startswith("node_pools.train.nodes: should be ")
+
+
+def test_a_number_that_python_does_not_write_is_refused(described: Described, messages: Messages):
+    number = 10**5000
+    changes = {"node_pools.train.nodes": number, "region": number, "workload": {"task": number}}
+    shown = "a number of thousands of digits"
+    assert messages(described(changes)) == [
+        f"region: should be text, not {shown}.",
+        f"workload.task: {shown} is not allowed. Allowed: {TASKS}.",
+        f"node_pools.train.nodes: should be at most 100000, not {shown}.",
+    ]
 
 
 @pytest.mark.parametrize("key", ["cloud", "region", "environment", "node_pools"])
@@ -112,7 +158,7 @@ def test_a_description_that_is_no_mapping_is_refused(data: object, shown: str, m
             {"workload": {"task": "lor"}},
             f"workload.task: 'lor' is not allowed. Did you mean 'lora'? Allowed: {TASKS}.",
         ),
-        ({"workload": {"task": None}}, f"workload.task: None is not allowed. Allowed: {TASKS}."),
+        ({"workload": {"task": None}}, f"workload.task: empty is not allowed. Allowed: {TASKS}."),
         (
             {"node_pools.train.purchase": "Spot"},
             "node_pools.train.purchase: 'Spot' is not allowed. Did you mean 'spot'? Allowed: on_demand, spot, reserved "
@@ -158,16 +204,18 @@ def test_a_long_value_is_cut_in_the_message(described: Described, messages: Mess
 
 
 @pytest.mark.parametrize(
-    ("cidr", "reason"),
+    ("cidr", "wrong"),
     [
-        ("10.0.0.1/8", "10.0.0.1/8 has host bits set"),
-        ("ten", "'ten' does not appear to be an IPv4 or IPv6 network"),
-        ("10.0.0.0/33", "'10.0.0.0/33' does not appear to be an IPv4 or IPv6 network"),
+        ("10.0.0.1/8", "has host bits set: the network is 10.0.0.0/8"),
+        ("2001:db8::1/32", "has host bits set: the network is 2001:db8::/32"),
+        ("ten", "should be a network in CIDR notation such as 10.0.0.0/8"),
+        ("10.0.0.0/33", "should be a network in CIDR notation such as 10.0.0.0/8"),
+        ("", "should be a network in CIDR notation such as 10.0.0.0/8"),
     ],
 )
-def test_an_address_range_must_be_a_network(cidr: str, reason: str, described: Described, messages: Messages):
-    (message,) = messages(described({"access": {"ssh_from": ["10.0.0.0/8", cidr]}}))
-    assert message.startswith(f"access.ssh_from[1]: is not a network in CIDR notation: {reason}")
+def test_an_address_range_must_be_a_network(cidr: str, wrong: str, described: Described, messages: Messages):
+    found = messages(described({"access": {"ssh_from": ["10.0.0.0/8", cidr]}}))
+    assert found == [f"access.ssh_from[1]: {wrong}, not {cidr!r}."]
 
 
 @pytest.mark.parametrize("cidr", ["10.0.0.0/8", "192.0.2.7", "192.0.2.7/32", "2001:db8::/32"])
@@ -217,6 +265,44 @@ def test_nothing_right_is_no_model():
     spec, problems = parse_what_is_right(ClusterSpec, {"cloud": "aws"})
     assert spec is None
     assert [problem.path for problem in problems] == [("region",), ("environment",), ("node_pools",)]
+
+
+class _Lenient(ClusterSpec):
+    environment: Environment = "dev"
+
+
+def test_a_stand_in_keeps_the_other_parts(described: Described):
+    data = described({"environment": ..., "checkpoints": {"keep_days": 3}, "node_pools.train.nods": 2})
+    parts = right_parts(ClusterSpec, data, _Lenient)
+    assert parts.spec is not None
+    assert parts.spec.environment == "dev"
+    assert parts.spec.checkpoints is not None
+    assert [problem.path for problem in parts.problems] == [("environment",), ("node_pools", "train", "nods")]
+    assert parts.wrong == (("environment",),)
+    assert right_parts(ClusterSpec, data).spec is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "purchase", "misspelled"),
+    [
+        ({"purchse": "spot"}, "spot", (("node_pools", "train", "purchase"),)),
+        # A key that is there is not replaced, a wrong value is not taken over, and two guesses are one.
+        ({"purchse": "spot", "purchase": "reserved"}, "reserved", ()),
+        ({"purchse": "stolen"}, "on_demand", (("node_pools", "train", "purchase"),)),
+        ({"purchse": "spot", "purchas": "reserved"}, "spot", (("node_pools", "train", "purchase"),)),
+        ({"zzzz": "spot"}, "on_demand", ()),
+    ],
+)
+def test_what_a_misspelled_key_holds_is_not_lost(
+    changes: dict[str, Any], purchase: str, misspelled: tuple[Any, ...], described: Described
+):
+    data = described({f"node_pools.train.{key}": value for key, value in changes.items()})
+    before = deepcopy(data)
+    parts = right_parts(ClusterSpec, data)
+    assert parts.spec is not None
+    assert parts.spec.node_pools["train"].purchase == purchase
+    assert parts.misspelled == misspelled
+    assert data == before
 
 
 def test_a_model_is_frozen():

@@ -1,6 +1,6 @@
 import pytest
 
-from gpuyard.spec.problems import Problem, SpecError, did_you_mean, dotted, one_of
+from gpuyard.spec.problems import Problem, SpecError, did_you_mean, dotted, first_of, nearest, one_of
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,27 @@ def test_did_you_mean_names_the_nearest_and_nothing_far(given: object, known: li
 
 
 @pytest.mark.parametrize(
-    ("known", "text"), [(["a"], "a"), (["a", "b"], "a or b"), ([1, 2, 3], "1, 2 or 3"), ([1200], "1200")]
+    ("known", "text"), [([], "none"), (["a"], "a"), (["a", "b"], "a or b"), ([1, 2, 3], "1, 2 or 3"), ([1200], "1200")]
 )
 def test_one_of_lists_as_people_do(known: list[object], text: str):
     assert one_of(known) == text
+
+
+@pytest.mark.parametrize(
+    ("names", "most", "text"),
+    [
+        ([], 8, "none"),
+        (["a"], 8, "a"),
+        (["a", "b"], 2, "a, b"),
+        (["a", "b", "c"], 2, "a, b and 1 more"),
+        ([str(number) for number in range(20)], 8, "0, 1, 2, 3, 4, 5, 6, 7 and 12 more"),
+    ],
+)
+def test_a_long_list_is_cut_and_says_how_much_is_left_out(names: list[str], most: int, text: str):
+    assert first_of(names, most) == text
+
+
+@pytest.mark.parametrize(("given", "found"), [("regoin", "region"), ("REGION", "region"), ("zzz", None), ("", None)])
+def test_the_nearest_name_is_near(given: str, found: str | None):
+    assert nearest(given, ["region", "zone"]) == found
+    assert nearest(given, []) is None

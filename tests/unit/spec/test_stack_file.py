@@ -69,6 +69,38 @@ def test_what_is_no_yaml_is_refused_with_its_line(text: str, line: int, message:
     assert message in problem.message
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "config: " + "[" * 5000,
+        "config:\n  a: " + "[" * 300 + "]" * 300,
+        "config:\n  a: " + "{a: " * 70 + "}" * 70,
+    ],
+    ids=["open", "lists", "mappings"],
+)
+def test_what_is_nested_too_deep_is_refused(text: str, stack_file: Write):
+    assert str(refused(stack_file(text))) == (
+        "stacks/Pulumi.trial.yaml:1: is not valid YAML for a stack: it is nested too deep. Use at most 64 levels."
+    )
+
+
+def test_64_levels_are_read(stack_file: Write):
+    file = read_stack_file(stack_file("config:\n  a: " + "[" * 62 + "]" * 62))
+    assert str(file.config["a"]) == "[" * 62 + "]" * 62
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [("2026-02-30", "day is out of range for month"), ("1" * 5000, "integer string conversion"), ("!!int x", "'x'")]
+    + [("!!set x", ""), ("!!float ''", ""), ("!!int ''", "")],
+    ids=["no date", "a number of 5000 digits", "no number", "no set", "an empty float", "an empty number"],
+)
+def test_a_scalar_that_yaml_cannot_read_is_refused(value: str, message: str, stack_file: Write):
+    problem = refused(stack_file(f"config:\n  a: {value}\n"))
+    assert problem.message.startswith("is not valid YAML: a value does not fit its type (")
+    assert message in problem.message
+
+
 def test_a_repeated_key_is_refused_with_its_second_line(stack_file: Write):
     problem = refused(stack_file("config:\n  a: 1\n  b: 2\n  a: 3\n"))
     assert problem.line == 4

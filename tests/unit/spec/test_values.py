@@ -19,7 +19,7 @@ def problem(**values: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("value", [8, "8", 8.0, "8.0", "8e0"])
+@pytest.mark.parametrize("value", [8, "8", 8.0, "8.0", "8e0", "+8", "08", "80e-1"])
 def test_a_whole_number_may_be_written_as_text(value: object):
     parsed = pool(gpus_per_node=value).gpus_per_node
     assert parsed == 8
@@ -27,7 +27,9 @@ def test_a_whole_number_may_be_written_as_text(value: object):
 
 
 @pytest.mark.parametrize(
-    "value", [True, False, "true", "yes", "8 nodes", "eight", "0x8", "8.5", 8.5, "", "inf", "nan", float("nan"), [8]]
+    "value",
+    [True, False, "true", "yes", "8 nodes", "eight", "0x8", "8.5", 8.5, "", "inf", "nan", float("nan"), [8]]
+    + [" 8", "8 ", "8\n", "1_0", "\uff18", "\u0663", "8e", "e8", ".", "--8", "1" * 5000],
 )
 def test_what_is_no_whole_number_is_refused(value: object):
     message = problem(gpus_per_node=value)
@@ -56,7 +58,12 @@ def test_a_size_may_be_written_as_text(value: object, described: Described):
     [
         (True, "should be a number, not True."),
         ("70B", "should be a number, not '70B'."),
-        ("inf", "should be a finite number, not 'inf'."),
+        ("inf", "should be a number, not 'inf'."),
+        ("1_0", "should be a number, not '1_0'."),
+        (" 7e9", "should be a number, not ' 7e9'."),
+        ("\uff17", "should be a number, not '\uff17'."),
+        (10**400, f"should be a finite number, not 1{'0' * 76}...."),
+        (float("inf"), "should be a finite number, not inf."),
         ("1e400", "should be a finite number, not '1e400'."),
         (float("nan"), "should be a finite number, not nan."),
         (-1, "should be more than 0, not -1."),

@@ -1,0 +1,50 @@
+"""The image that nodes start from: one that fits the machine's CPU and its accelerators."""
+
+from gpuyard.catalog import InstanceType, NodeImage, node_images
+from gpuyard.planning.plans import Place
+from gpuyard.spec.models import NodePoolSpec
+from gpuyard.spec.problems import Path, Problem, did_you_mean
+
+DEFAULT_IMAGE = "dlami-ubuntu-22.04"
+# All vendor images of the catalog bring NVIDIA's driver and CUDA.
+IMAGE_VENDOR = "NVIDIA"
+
+
+def is_own_image(spec: NodePoolSpec) -> bool:
+    """Whether the pool names an image by its id, of which the catalog knows nothing."""
+    return spec.image is not None and spec.image.startswith("ami-")
+
+
+def choose_image(
+    spec: NodePoolSpec, row: InstanceType | None, place: Place, path: Path
+) -> tuple[NodeImage | None, list[Problem]]:
+    """The image of a pool.
+
+    Args:
+        spec: What was asked for.
+        row: The machine, None where none was found.
+        place: Where the pool is.
+        path: Where the pool stands in the cluster description.
+
+    Returns:
+        The vendor image, or None for an image of one's own; and every problem found.
+    """
+    if is_own_image(spec):
+        return None, []
+    known = node_images(place.cloud)
+    if spec.image is not None and spec.image not in known:
+        message = f"'{spec.image}' is neither an image id (ami-…) nor a vendor image of the catalog."
+        remedy = f"{did_you_mean(spec.image, known)} Known: {', '.join(known)}.".strip()
+        return None, [Problem((*path, "image"), message, remedy)]
+    cpu_arch = row.cpu_arch if row is not None else None
+    fitting = [image for image in known.values() if cpu_arch in (None, image.cpu_arch)]
+    if row is not None and not fitting:
+        message = f"{row.instance_type} has CPUs of kind {cpu_arch}, and the catalog has no vendor image for them."
+        return None, [Problem((*path, "image"), message, f"Give 'image: ami-…', the id of an image for {cpu_arch}.")]
+    image = known[spec.image or DEFAULT_IMAGE]
+    if image in fitting:
+        return image, []
+    if spec.image is None:
+        return fitting[0], []
+    message = f"{spec.image} is for {image.cpu_arch}, the CPUs are of kind {cpu_arch}."
+    return None, [Problem((*path, "image"), message, f"For {cpu_arch}: {', '.join(one.name for one in fitting)}.")]
