@@ -31,7 +31,8 @@ print((time.perf_counter() - start) * 1000)
 """
 WORKLOADS: dict[str, dict[str, Any]] = {
     "pretrain 70 B": {"task": "pretrain", "parameters": 70e9, "tokens": 1e12},
-    "pretrain 70 B in 30 days": {"task": "pretrain", "parameters": 70e9, "tokens": 1e12, "target_days": 30},
+    "pretrain 70 B in 5 days": {"task": "pretrain", "parameters": 70e9, "tokens": 1e12, "target_days": 5},
+    "pretrain 70 B without an end": {"task": "pretrain", "parameters": 70e9},
     "pretrain 7 B on 256 GPUs": {"task": "pretrain", "parameters": 7e9, "tokens": 1e12, "gpus": 256},
     "full fine-tuning 13 B": {"task": "full_finetune", "parameters": 13e9, "tokens": 1e9},
     "LoRA 7 B": {"task": "lora", "parameters": 7e9, "tokens": 1e9},

@@ -1,26 +1,27 @@
-"""The ``gpuyard`` command: stacks in the sandbox, on the real engine.
+"""The ``gpuyard`` command: what a job needs, what the clouds rent, and stacks in the sandbox on the real engine.
 
 Exit codes: 0 all went well; 1 the engine or a policy said no; 2 bad input; 3 the command could not do its work.
 """
 
 import sys
 import traceback
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from gpuyard import __version__
-from gpuyard.cli import sandbox
 from gpuyard.cli.catalog import catalog_app
+from gpuyard.cli.plan import plan
 from gpuyard.sandbox.engine import EngineMissingError, find_engine
 from gpuyard.sandbox.workspace import BusyError
 from gpuyard.spec.problems import SpecError
 
 app = typer.Typer(
     name="gpuyard",
-    help="GPU clusters that train and serve large models, tried on the real Pulumi engine against simulated clouds.",
+    help="GPU clusters for large models: what a job needs, what the clouds rent, and stacks in a sandbox.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=True,
@@ -41,6 +42,7 @@ HERE = Path()
 QUERIES = ("catalog", "plan")
 
 app.add_typer(catalog_app)
+app.command()(plan)
 
 
 @app.callback(invoke_without_command=True)
@@ -56,38 +58,43 @@ def main(
 @app.command()
 def up(stack: Stack, project: Root = HERE, policy_pack: Policies = None) -> None:
     """Create or update a stack in the sandbox."""
-    raise typer.Exit(sandbox.up(project, stack, policy_pack))
+    raise typer.Exit(_sandbox().up(project, stack, policy_pack))
 
 
 @app.command()
 def preview(stack: Stack, project: Root = HERE, policy_pack: Policies = None) -> None:
     """Show what an update would do in the sandbox."""
-    raise typer.Exit(sandbox.preview(project, stack, policy_pack))
+    raise typer.Exit(_sandbox().preview(project, stack, policy_pack))
 
 
 @app.command()
 def refresh(stack: Stack, project: Root = HERE) -> None:
     """Compare a stack's record with what exists in the simulated cloud."""
-    raise typer.Exit(sandbox.refresh(project, stack))
+    raise typer.Exit(_sandbox().refresh(project, stack))
 
 
 @app.command()
 def destroy(stack: Stack, project: Root = HERE) -> None:
     """Remove everything of a stack from the sandbox."""
-    raise typer.Exit(sandbox.destroy(project, stack))
+    raise typer.Exit(_sandbox().destroy(project, stack))
 
 
 @app.command()
 def outputs(stack: Stack, project: Root = HERE) -> None:
     """Print a stack's outputs as JSON."""
-    raise typer.Exit(sandbox.outputs(project, stack))
+    raise typer.Exit(_sandbox().outputs(project, stack))
 
 
 @app.command()
 def engine() -> None:
     """Find the Pulumi engine, or get one, and print where it is."""
-    found = find_engine(sandbox.say)
+    found = find_engine(typer.echo)
     typer.echo(f"{found.path} (v{found.version}, {found.origin})")
+
+
+def _sandbox() -> Any:
+    """The sandbox commands; they bring Pulumi with them, which planner and catalog do without."""
+    return import_module("gpuyard.cli.sandbox")
 
 
 def run() -> None:

@@ -162,7 +162,8 @@ def test_topology_draws_what_is_known() -> None:
 def test_gpus_lists_all_models_or_shows_one_in_full() -> None:
     text = run("gpus")
     assert "T4                16    320       -      65       -       -   7.5" in text
-    assert "A10G              24    600       ?       ?       -       -   8.6" in text
+    assert "A10G              24    600      70      70       -       -   8.6" in text
+    assert "A16" in text
     full = flat(run("gpus", "T4"))
     assert "nvlink_gb_per_s none" in full
     assert "The T4 has 320 Turing tensor cores" in full

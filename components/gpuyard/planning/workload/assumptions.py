@@ -26,6 +26,12 @@ UTILIZATION = Assumption(
     "share of the dense tensor rate that training reaches when the network is hidden behind the computation",
     "Llama Team 2024, The Llama 3 Herd of Models, Table 4: 38 to 43 % on H100; Llama 2 70B implies 43 % on A100",
 )
+TARGET_DAYS = Assumption(
+    30,
+    "d",
+    "days in which a training should end where neither 'target_days' nor 'gpus' is given",
+    "this project's choice: a month is what people wait for, and the shortest term that clouds sell",
+)
 USABLE_MEMORY = Assumption(
     0.90,
     "1",

@@ -174,8 +174,13 @@ def purchase_advice(job: Job, row: InstanceType, nodes: int, days: float | None)
     else:
         ways = ["reserved", "on_demand"]
         reasons = [f"{days:,.1f} days are long: reserve or subscribe for the term, and buy the rest on demand."]
+    if job.trains and nodes > 1 and row.capacity_block:
+        reasons.append("Capacity blocks hold many such nodes for a fixed time; on demand they are rarely free at once.")
     if not job.request.allow_interruptions:
         return PurchaseAdvice(tuple(ways), tuple(reasons))
+    if job.trains and nodes > 1 and row.has_rdma:
+        why = f"{nodes:,} nodes that train together over RDMA are not bought as spot: one taken back stops all"
+        return PurchaseAdvice(tuple(ways), (*reasons, f"Interruptions are allowed, but {why}."))
     if row.spot:
         what = "answers are retried elsewhere" if job.request.task == "inference" else "checkpoints limit what is lost"
         reasons = [f"The work may be interrupted and {what}: spot first.", *reasons]

@@ -74,7 +74,7 @@ def _division(job: Job, row: InstanceType, node: Hardware, layout: Layout) -> It
     if layout.tensor > 1:
         yield f"Tensor parallel stays inside the node, whose {node.gpus} GPUs NVLink joins."
     elif node.gpus > 1 and not node.nvlink and job.is_transformer:
-        joined = "by an unknown link" if row.gpu_interconnect is None else f"by {row.gpu_interconnect.upper()}"
+        joined = "by an unknown link" if row.gpu_interconnect is None else "by PCIe"
         yield f"No tensor parallel: the GPUs of a node are joined {joined}, not by NVLink."
 
 

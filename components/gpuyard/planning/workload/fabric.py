@@ -203,8 +203,7 @@ def step_time(
     )
 
     compute = None
-    slots = data * micro_batches * job.micro_batch
-    evenness = min(1.0, job.global_batch / slots) * job.shape.layers / (layers * pipeline)
+    evenness = even_share(job, data, pipeline, micro_batches)
     if node.dense_tflops is not None and job.is_transformer:
         tokens = float(job.global_batch) * job.sequence_length
         rate = node.dense_tflops * 1e12 * job.utilization
@@ -234,6 +233,23 @@ def step_time(
         efficiency=efficiency,
         network_gbps_needed=_gbps_needed(compute, window, across, over_network, inside_s),
     )
+
+
+def even_share(job: Job, data: int, pipeline: int, micro_batches: int) -> float:
+    """Share of the busiest GPU's work that all GPUs have, as the batch and the layers may not divide evenly.
+
+    Args:
+        job: The work.
+        data: Replicas.
+        pipeline: Pipeline stages.
+        micro_batches: Forward passes of one step on one replica.
+
+    Returns:
+        A share, 1 where all divides evenly.
+    """
+    slots = data * micro_batches * job.micro_batch
+    layers = -(-job.shape.layers // pipeline)
+    return min(1.0, job.global_batch / slots) * job.shape.layers / (layers * pipeline)
 
 
 def _gbps_needed(
@@ -308,8 +324,11 @@ def _nvlink(time: StepTime, tensor: int, *, is_large: bool) -> tuple[bool | None
         return False, "NVLink is not needed: the GPUs of one node exchange nothing."
     over_pcie_s = time.link_bytes / (PCIE_GB_PER_S.value * GB)
     text = f"the GPUs of a node exchange {time.link_bytes / GB:,.1f} GB a step, {over_pcie_s:,.1f} s over PCIe"
-    if time.window_s is None:
+    if time.window_s is None or time.compute_s is None:
         return None, f"Whether NVLink is needed cannot be told: {text}, and the time of a step is unknown."
-    if over_pcie_s > time.window_s:
-        return True, f"NVLink is needed: {text}, more than the {time.window_s:,.1f} s that the computation hides."
-    return False, f"NVLink is not needed: {text}, and the computation hides {time.window_s:,.1f} s."
+    exposed_s = max(0.0, over_pcie_s - time.window_s)
+    kept = time.compute_s / (time.compute_s + exposed_s)
+    hidden = f"{text}, of which {time.compute_s:,.1f} s of computing hide all but {exposed_s:,.1f} s"
+    if kept < EFFICIENCY_WANTED.value:
+        return True, f"NVLink is needed: {hidden}; efficiency would be {kept:.0%}, not {EFFICIENCY_WANTED.value:.0%}."
+    return False, f"NVLink is not needed: {hidden}."

@@ -4,7 +4,12 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from gpuyard.planning.workload.activations import Recomputation
-from gpuyard.planning.workload.assumptions import CHECKPOINT_PAUSE_SHARE, SERVER_IMAGE_GB, UTILIZATION
+from gpuyard.planning.workload.assumptions import (
+    CHECKPOINT_PAUSE_SHARE,
+    SERVER_IMAGE_GB,
+    TARGET_DAYS,
+    UTILIZATION,
+)
 from gpuyard.planning.workload.memory import Sharding, lora_parameters
 from gpuyard.planning.workload.request import WorkloadRequest
 from gpuyard.planning.workload.shape import ModelShape, published_models, shape_of
@@ -32,9 +37,10 @@ class Job:
     """One workload, complete.
 
     ``trained_parameters`` get gradients and optimizer state, ``frozen_parameters`` are only read (the base of LoRA, the
-    reference and reward model of RL, a served model), in one of ``weight_bits``. ``global_batch`` counts
-    sequences. ``flops_per_token_parameter`` and ``forward_flops`` are for one token and
-    one parameter of the model: a step, and the part of it that full recomputation repeats.
+    reference and reward model of RL, a served model), in one of ``weight_bits``. ``global_batch`` counts sequences.
+    ``target_days`` is None where the number of GPUs is given or the work has no end. ``flops_per_token_parameter`` and
+    ``forward_flops`` are for one token and one parameter of the model: a step, and the part of it that full
+    recomputation repeats.
     """
 
     request: WorkloadRequest
@@ -51,6 +57,7 @@ class Job:
     global_batch: int
     shardings: tuple[Sharding, ...]
     recomputations: tuple[Recomputation, ...]
+    target_days: float | None
     utilization: float
     pause_share: float
     context_length: int
@@ -63,6 +70,11 @@ class Job:
     def trains(self) -> bool:
         """Whether there is a backward pass."""
         return self.trained_parameters > 0
+
+    @property
+    def target_is_assumed(self) -> bool:
+        """Whether the target time is the planner's own choice."""
+        return self.target_days is not None and self.request.target_days is None
 
     @property
     def is_transformer(self) -> bool:
@@ -117,6 +129,9 @@ def job_of(request: WorkloadRequest) -> Job:
             reasons.append(f"Utilization {UTILIZATION.value:.0%} of the dense rate is assumed ({UTILIZATION.source}).")
             others = "FP8, where less of a higher rate is reached" if request.precision == "fp8" else "other GPUs"
             reasons.append(f"That is measured in BF16 on A100 and H100; give 'utilization' for {others}.")
+    if _target_days(request) is not None and request.target_days is None:
+        how = "'target_days' or 'gpus' changes that"
+        reasons.append(f"Sized to end within {TARGET_DAYS.value:.0f} days, as no time is given; {how}.")
     return Job(
         request=request,
         parameters=parameters,
@@ -132,6 +147,7 @@ def job_of(request: WorkloadRequest) -> Job:
         global_batch=batch,
         shardings=(request.sharding,) if request.sharding else ("none", "zero1", "zero2", "zero3"),
         recomputations=(request.recomputation,) if request.recomputation else ("none", "selective", "full"),
+        target_days=_target_days(request),
         utilization=request.utilization or UTILIZATION.value,
         pause_share=request.checkpoint_pause_share or CHECKPOINT_PAUSE_SHARE.value,
         context_length=request.context_length or CONTEXT_LENGTH,
@@ -202,6 +218,13 @@ def _sequence_length(request: WorkloadRequest) -> int:
     if request.task == "vision":
         return ceil((request.image_size or IMAGE_SIZE) / (request.patch_size or PATCH_SIZE)) ** 2
     return SEQUENCE_LENGTH if request.task == "pretrain" else FINE_TUNING_SEQUENCE_LENGTH
+
+
+def _target_days(request: WorkloadRequest) -> float | None:
+    if request.target_days is not None:
+        return request.target_days
+    # Only tokens have an end, and a number of GPUs is an answer of its own.
+    return None if request.tokens is None or request.gpus is not None else TARGET_DAYS.value
 
 
 def _default_batch(request: WorkloadRequest, sequence: int) -> int:

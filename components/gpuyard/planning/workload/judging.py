@@ -5,6 +5,7 @@ from datetime import date
 from math import ceil
 
 from gpuyard.catalog import Gpu, InstanceType, gpus
+from gpuyard.catalog import regions as catalog_regions
 from gpuyard.planning.workload.answer import Candidate, NearMiss
 from gpuyard.planning.workload.cold_start import ColdStart, cold_start
 from gpuyard.planning.workload.cost import Cost, PriceSource, cost_of, purchase_advice
@@ -146,6 +147,7 @@ def _regions(row: InstanceType, asked: list[str]) -> tuple[tuple[str, ...] | Non
         if row.regions is not None and not row.regions:
             return (), ["is offered in no region that the catalog knows of."]
         return row.regions, []
+    asked = [region for region in asked if region in catalog_regions(row.cloud)]
     offered = {region: row.offered_in(region) for region in asked}
     here = tuple(region for region, yes in offered.items() if yes)
     if here:
@@ -156,7 +158,7 @@ def _regions(row: InstanceType, asked: list[str]) -> tuple[tuple[str, ...] | Non
 
 
 def _late(job: Job, duration: Duration | None) -> list[str]:
-    target = job.request.target_days
+    target = job.target_days
     if target is None or job.request.gpus is None:
         return []
     if duration is None:

@@ -6,17 +6,19 @@ from math import ceil, inf
 
 from gpuyard.planning.workload.activations import Recomputation, activation_bytes
 from gpuyard.planning.workload.duration import training_seconds
-from gpuyard.planning.workload.fabric import StepTime, pipeline_bubble, step_time
+from gpuyard.planning.workload.fabric import StepTime, even_share, pipeline_bubble, step_time, tensor_parallel_bytes
 from gpuyard.planning.workload.hardware import Hardware
 from gpuyard.planning.workload.job import Job
 from gpuyard.planning.workload.memory import (
+    GB,
     GIB,
     Sharding,
+    StateBytes,
     adam_bytes_per_parameter,
     frozen_weight_bytes,
     kv_cache_bytes,
     kv_cache_bytes_per_token,
-    model_state_bytes,
+    model_state_parts,
     weight_bytes,
 )
 
@@ -31,13 +33,23 @@ _TENSOR = (1, 2, 4, 8, 16)
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """GiB on the GPU that holds most; ``usable_gib`` is what it has for a job."""
+    """GiB on the GPU that holds most; ``usable_gib`` is what it has for a job.
 
-    state_gib: float
+    ``weights_gib``, ``gradients_gib`` and ``optimizer_gib`` are of what is trained.
+    """
+
+    weights_gib: float
+    gradients_gib: float
+    optimizer_gib: float
     frozen_weights_gib: float
     activations_gib: float
     kv_cache_gib: float
     usable_gib: float
+
+    @property
+    def state_gib(self) -> float:
+        """Weights, gradients and optimizer state of what is trained."""
+        return self.weights_gib + self.gradients_gib + self.optimizer_gib
 
     @property
     def total_gib(self) -> float:
@@ -92,15 +104,19 @@ def fastest_layout(job: Job, node: Hardware, nodes: int) -> Layout | None:
     """
     best: tuple[int, float, int, Layout] | None = None
     gpus = nodes * node.gpus
-    for tensor in _tensor_choices(job, node):
-        for pipeline in _pipeline_choices(job, node, gpus, tensor):
-            all_bits = best is not None and best[0] == -max(job.weight_bits)
-            if best is not None and all_bits and _least_step_s(job, node, gpus, tensor, pipeline) >= best[1]:
-                continue
-            for layout in _training_layouts(job, node, nodes, tensor, pipeline):
-                key = (-layout.weight_bits, _relative_time(layout), tensor * pipeline)
-                if best is None or key < best[:3]:
-                    best = (*key, layout)
+    divisions = sorted(
+        (_least_step_s(job, node, gpus, tensor, pipeline), tensor, pipeline)
+        for tensor in _tensor_choices(job, node)
+        for pipeline in _pipeline_choices(job, node, gpus, tensor)
+    )
+    for least_s, tensor, pipeline in divisions:
+        # The rest is no faster; fewer bits are only looked at where more do not fit at all.
+        if best is not None and best[0] == -max(job.weight_bits) and least_s >= best[1]:
+            break
+        for layout in _training_layouts(job, node, nodes, tensor, pipeline):
+            key = (-layout.weight_bits, _relative_time(layout), tensor * pipeline)
+            if best is None or key < best[:3]:
+                best = (*key, layout)
     return None if best is None else best[3]
 
 
@@ -134,7 +150,7 @@ def smallest_replicas(job: Job, node: Hardware, nodes: int) -> Layout | None:
         for bits in job.weight_bits:
             weights = weight_bytes(job.frozen_parameters, bits) / model_parallel
             if weights + cache <= node.usable_bytes:
-                use = MemoryUse(0.0, weights / GIB, 0.0, cache / GIB, node.usable_bytes / GIB)
+                use = MemoryUse(0.0, 0.0, 0.0, weights / GIB, 0.0, cache / GIB, node.usable_bytes / GIB)
                 return Layout(nodes, data, tensor, pipeline, "none", "none", bits, 0, use, None)
     return None
 
@@ -166,7 +182,7 @@ def least_bytes_per_gpu(job: Job, node: Hardware) -> float:
     return min(
         # As many stages as layers: no stage holds more than its share, and none holds the output as well.
         _activations(job, node, tensor, 1 if stages == 1 else layers, recomputation)
-        + _state(job, node, sharding, inf, tensor * stages)
+        + _state(job, node, sharding, inf, tensor * stages).total
         + frozen_weight_bytes(job.frozen_parameters, bits, sharding, inf, tensor * stages)
         for recomputation in job.recomputations
         for sharding in job.shardings
@@ -215,8 +231,12 @@ def _least_step_s(job: Job, node: Hardware, gpus: int, tensor: int, pipeline: in
     tokens = float(job.global_batch) * job.sequence_length
     rate = node.dense_tflops * 1e12 * job.utilization
     seconds = training_seconds(job.parameters, tokens, gpus, rate, job.flops_per_token_parameter)
-    micro_batches = ceil(job.global_batch / (gpus // (tensor * pipeline) * job.micro_batch))
-    return seconds * (1 + pipeline_bubble(pipeline, micro_batches))
+    data = gpus // (tensor * pipeline)
+    micro_batches = ceil(job.global_batch / (data * job.micro_batch))
+    sent = job.sequence_length * job.micro_batch * job.shape.hidden_size * (4 if node.precision == "fp32" else 2)
+    tensor_bytes = tensor_parallel_bytes(sent, ceil(job.shape.layers / pipeline), micro_batches, tensor, "none")
+    busiest_s = seconds / even_share(job, data, pipeline, micro_batches) + tensor_bytes / (node.link_gb_per_s * GB)
+    return busiest_s * (1 + pipeline_bubble(pipeline, micro_batches))
 
 
 def _training_layouts(job: Job, node: Hardware, nodes: int, tensor: int, pipeline: int) -> Iterator[Layout]:
@@ -228,16 +248,31 @@ def _training_layouts(job: Job, node: Hardware, nodes: int, tensor: int, pipelin
     micro_batches = ceil(job.global_batch / each)
     shardings: list[Sharding] = [s for s in job.shardings if pipeline == 1 or s in PIPELINE_SHARDINGS]
     found = False
+    states: list[tuple[Sharding, StateBytes]] = [
+        (sharding, _state(job, node, sharding, data, tensor * pipeline)) for sharding in shardings
+    ]
     for bits in job.weight_bits:
+        held: list[tuple[Sharding, StateBytes, float]] = [
+            (sharding, state, frozen_weight_bytes(job.frozen_parameters, bits, sharding, data, tensor * pipeline))
+            for sharding, state in states
+        ]
+        if all(state.total + frozen > node.usable_bytes for _, state, frozen in held):
+            continue
         for recomputation in job.recomputations:
             activations = _activations(job, node, tensor, pipeline, recomputation)
-            for sharding in shardings:
-                state = _state(job, node, sharding, data, tensor * pipeline)
-                frozen = frozen_weight_bytes(job.frozen_parameters, bits, sharding, data, tensor * pipeline)
-                if state + frozen + activations > node.usable_bytes:
+            for sharding, state, frozen in held:
+                if state.total + frozen + activations > node.usable_bytes:
                     continue
                 found = True
-                use = MemoryUse(state / GIB, frozen / GIB, activations / GIB, 0.0, node.usable_bytes / GIB)
+                use = MemoryUse(
+                    weights_gib=state.weight / GIB,
+                    gradients_gib=state.gradient / GIB,
+                    optimizer_gib=state.optimizer / GIB,
+                    frozen_weights_gib=frozen / GIB,
+                    activations_gib=activations / GIB,
+                    kv_cache_gib=0.0,
+                    usable_gib=node.usable_bytes / GIB,
+                )
                 time = step_time(job, node, nodes, tensor, pipeline, sharding, recomputation, micro_batches, bits)
                 yield Layout(nodes, data, tensor, pipeline, sharding, recomputation, bits, micro_batches, use, time)
                 break
@@ -245,9 +280,9 @@ def _training_layouts(job: Job, node: Hardware, nodes: int, tensor: int, pipelin
             return
 
 
-def _state(job: Job, node: Hardware, sharding: Sharding, data: float, model_parallel: int) -> float:
+def _state(job: Job, node: Hardware, sharding: Sharding, data: float, model_parallel: int) -> StateBytes:
     state = adam_bytes_per_parameter(node.precision)
-    return model_state_bytes(job.trained_parameters, state, sharding, data, model_parallel)
+    return model_state_parts(job.trained_parameters, state, sharding, data, model_parallel)
 
 
 def _activations(job: Job, node: Hardware, tensor: int, pipeline: int, recomputation: Recomputation) -> float:

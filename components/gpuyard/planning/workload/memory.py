@@ -14,6 +14,8 @@ GB = 10**9
 
 Precision = Literal["bf16", "fp16", "fp8", "fp32"]
 Sharding = Literal["none", "zero1", "zero2", "zero3", "fsdp"]
+ZERO_STAGES: dict[Sharding, int] = {"none": 0, "zero1": 1, "zero2": 2, "zero3": 3, "fsdp": 3}
+"""ZeRO's stages divide the optimizer state first, then the gradients as well, then the weights as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +69,33 @@ def model_state_bytes(
     Returns:
         Bytes on one GPU.
     """
+    return model_state_parts(parameters, state, sharding, data_parallel, model_parallel).total
+
+
+def model_state_parts(
+    parameters: float, state: StateBytes, sharding: Sharding, data_parallel: float, model_parallel: int = 1
+) -> StateBytes:
+    """The bytes of :func:`model_state_bytes`, weights, gradients and optimizer state apart.
+
+    Source: Rajbhandari et al. 2020, ZeRO, Figure 1 and section 5.
+
+    Args:
+        parameters: Trained parameters of the whole model.
+        state: Bytes of one parameter.
+        sharding: What is divided among the data-parallel GPUs.
+        data_parallel: Number of data-parallel GPUs N.
+        model_parallel: GPUs that share one copy of the model: tensor × pipeline.
+
+    Returns:
+        Bytes of each on one GPU.
+    """
     part = parameters / model_parallel
-    n = data_parallel
-    if sharding == "none":
-        return state.total * part
-    if sharding == "zero1":
-        return (state.weight + state.gradient) * part + state.optimizer * part / n
-    if sharding == "zero2":
-        return state.weight * part + (state.gradient + state.optimizer) * part / n
-    return state.total * part / n
+    share, stage = part / data_parallel, ZERO_STAGES[sharding]
+    return StateBytes(
+        weight=state.weight * (share if stage >= 3 else part),
+        gradient=state.gradient * (share if stage >= 2 else part),
+        optimizer=state.optimizer * (share if stage >= 1 else part),
+    )
 
 
 def frozen_weight_bytes(

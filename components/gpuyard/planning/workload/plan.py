@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import date
 
-from gpuyard.catalog import InstanceType, gpu_models_named, gpus, instance_types
+from gpuyard.catalog import InstanceType, gpu_models_named, gpus, instance_types, regions
 from gpuyard.planning.workload.answer import WorkloadPlan
 from gpuyard.planning.workload.cost import PriceSource
 from gpuyard.planning.workload.job import job_of
@@ -39,9 +39,10 @@ def plan_workload(
     if problems:
         raise SpecError(problems)
     job = job_of(request)
-    rows = [row for cloud in request.clouds for row in instance_types(cloud).values()] if types is None else list(types)
-    rows = [row for row in rows if row.cloud in request.clouds]
-    reasons = list(job.reasons)
+    clouds, elsewhere = _clouds_with_a_region(request)
+    rows = [row for cloud in clouds for row in instance_types(cloud).values()] if types is None else list(types)
+    rows = [row for row in rows if row.cloud in clouds]
+    reasons = [*job.reasons, *elsewhere]
     wanted = None if request.gpu is None else set(gpu_models_named(request.gpu))
     considered, left_out = _considered(rows, wanted)
     reasons += left_out
@@ -62,6 +63,16 @@ def plan_workload(
     )
 
 
+def _clouds_with_a_region(request: WorkloadRequest) -> tuple[list[str], list[str]]:
+    """The chosen clouds that have a region asked for, and what to say of the others."""
+    chosen = list(dict.fromkeys(request.clouds))
+    have = [cloud for cloud in chosen if not request.regions or any(name in regions(cloud) for name in request.regions)]
+    others = [cloud for cloud in chosen if cloud not in have]
+    if not others:
+        return list(have), []
+    return list(have), [f"No region asked for is one of {one_of(others)}: left out."]
+
+
 def _considered(rows: list[InstanceType], wanted: set[str] | None) -> tuple[list[InstanceType], list[str]]:
     if wanted is not None:
         return [row for row in rows if row.gpu_model in wanted], []
@@ -70,8 +81,8 @@ def _considered(rows: list[InstanceType], wanted: set[str] | None) -> tuple[list
     reasons: list[str] = []
     unknown = len(rows) - len(known)
     if unknown:
-        text = f"{unknown} types are left out: their accelerator is no GPU that the catalog knows."
-        reasons.append(text)
+        left_out = f"{unknown} types are left out: their" if unknown > 1 else "1 type is left out: its"
+        reasons.append(f"{left_out} accelerator is no GPU that the catalog knows.")
     others = sorted({str(row.gpu_model) for row in known} - {str(row.gpu_model) for row in nvidia})
     if others:
         reasons.append(f"Types with {one_of(others)} are left out unless named with 'gpu': they run no CUDA programs.")

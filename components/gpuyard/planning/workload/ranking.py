@@ -60,12 +60,6 @@ def ranking_reasons(job: Job, candidates: tuple[Candidate, ...], *, has_prices: 
     if unranked:
         why = "their price or their speed is unknown" if has_prices else "no price book was given"
         reasons.append(f"{unranked} of {len(candidates)} candidates are not ranked by cost: {why}.")
-    durations = [one.duration.days for one in candidates if one.duration is not None]
-    if durations and job.request.target_days is None and job.request.gpus is None:
-        text = (
-            f"Sized to the fewest nodes that fit: {min(durations):,.1f} days at best. 'target_days' sizes to the time."
-        )
-        reasons.append(text)
     if job.trains and job.is_transformer and job.request.tokens is None:
         reasons.append("Without 'tokens' there is no end: time and cost per training are not estimated.")
     return reasons

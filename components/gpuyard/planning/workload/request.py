@@ -1,7 +1,7 @@
 """What a person asks the planner: one workload, and where it may run."""
 
-from collections.abc import Iterator
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,7 +12,7 @@ from gpuyard.planning.workload.memory import Precision, Sharding
 from gpuyard.planning.workload.shape import published_models, shape_of
 from gpuyard.spec.models import Task
 from gpuyard.spec.parse import parse_what_is_right
-from gpuyard.spec.problems import Problem, SpecError, did_you_mean, one_of
+from gpuyard.spec.problems import Path, Problem, SpecError, did_you_mean, one_of
 from gpuyard.spec.values import Flag, PositiveCount, Real, Text, Whole
 
 Cloud = Literal["aws", "alicloud", "tencentcloud"]
@@ -138,6 +138,8 @@ def parse_request(data: object) -> WorkloadRequest:
     if request is not None:
         known = {problem.path for problem in problems}
         problems += [problem for problem in request_problems(request) if problem.path not in known]
+    elif isinstance(data, Mapping):
+        problems += _problems_without_task(cast(Mapping[str, object], data), {problem.path for problem in problems})
     if problems or request is None:
         raise SpecError(problems)
     return request
@@ -161,6 +163,16 @@ def request_problems(request: WorkloadRequest) -> list[Problem]:
         *_hardware_problems(request),
         *_region_problems(request),
     ]
+
+
+def _problems_without_task(data: Mapping[str, object], known: set[Path]) -> list[Problem]:
+    """What is wrong with model, hardware and place, which can be judged whatever the task is."""
+    fields = {key: value for key, value in data.items() if key in ("parameters", "model", "gpu", "clouds", "regions")}
+    request, _ = parse_what_is_right(WorkloadRequest, {**fields, "task": "pretrain"})
+    if request is None:
+        return []
+    found = [*_model_problems(request), *_hardware_problems(request), *_region_problems(request)]
+    return [problem for problem in found if problem.path not in known]
 
 
 def _model_problems(request: WorkloadRequest) -> Iterator[Problem]:

@@ -32,14 +32,15 @@ def size(job: Job, node: Hardware) -> Sizing:
         node: One node.
 
     Returns:
-        The layout on as many GPUs as asked for, on enough for the target time, or on the fewest that fit.
+        The layout on as many GPUs as asked for, on enough for the target time, or on the fewest that fit. A target
+        that nobody asked for is given up where no number of nodes meets it, or where the time is unknown.
     """
     if job.request.gpus is not None:
         return _as_asked(job, node, ceil(job.request.gpus / node.gpus))
     fewest = fewest_nodes(job, node)
-    if fewest.layout is None or job.request.target_days is None:
+    if fewest.layout is None or job.target_days is None:
         return fewest
-    return _in_time(job, node, fewest.layout, job.request.target_days)
+    return _in_time(job, node, fewest.layout, job.target_days)
 
 
 def fewest_nodes(job: Job, node: Hardware) -> Sizing:
@@ -70,7 +71,7 @@ def fewest_nodes(job: Job, node: Hardware) -> Sizing:
         found = layout_on(job, node, nodes)
         if found is not None:
             break
-        failed, nodes = nodes, max(nodes + 1, nodes * 5 // 4)
+        failed, nodes = nodes, _divisible(max(nodes + 1, nodes * 5 // 4))
     if found is None:
         text = f"It does not fit on {failed * node.gpus:,} GPUs of {node.usable_bytes / GIB:,.1f} GiB usable."
         return Sizing(None, (text, *_remedies(job)))
@@ -82,6 +83,12 @@ def fewest_nodes(job: Job, node: Hardware) -> Sizing:
         else:
             found, nodes = better, middle
     return Sizing(found)
+
+
+def _divisible(nodes: int) -> int:
+    """The next number of nodes that divides into many lengths of pipeline; a prime one fits next to nothing."""
+    step = 1 << max(0, nodes.bit_length() - 4)
+    return ceil(nodes / step) * step
 
 
 def duration_of(job: Job, node: Hardware, layout: Layout) -> Duration | None:
@@ -133,6 +140,8 @@ def _as_asked(job: Job, node: Hardware, nodes: int) -> Sizing:
 
 def _in_time(job: Job, node: Hardware, layout: Layout, target_days: float) -> Sizing:
     duration = duration_of(job, node, layout)
+    if duration is None and job.target_is_assumed:
+        return Sizing(layout, ("The time is unknown: these are the fewest nodes that fit.",))
     if duration is None:
         return Sizing(None, ("Whether it meets the target cannot be told: the time is unknown.",))
     fastest, days, missed = layout, duration.days, layout.nodes - 1
@@ -144,6 +153,11 @@ def _in_time(job: Job, node: Hardware, layout: Layout, target_days: float) -> Si
         in_vain += 1
         if larger is not None and took is not None and took.days < days:
             fastest, days, in_vain = larger, took.days, 0
+    if days > target_days and job.target_is_assumed:
+        text = (
+            f"{fastest.gpus:,} GPUs are the fastest: {days:,.1f} days; no number of them takes {target_days:g} or less."
+        )
+        return Sizing(fastest, (text,))
     if days > target_days:
         text = f"Misses the target: {days:,.1f} instead of {target_days:g} days on {fastest.gpus:,} GPUs, the fastest."
         return Sizing(None, (text,))

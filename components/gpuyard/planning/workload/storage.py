@@ -149,13 +149,22 @@ def storage_need(job: Job, precision: Precision, gpus: int, tokens_per_s: float 
         "parameter).",
         f"{gpus:,} GPU{'s fail' if gpus > 1 else ' fails'} about once in {mean_s / 3600:,.1f} h; a checkpoint every "
         f"{interval_s / 60:,.0f} min ({why}) may pause {write_s:,.0f} s to stay under {job.pause_share:.0%} of the "
-        f"time: {rate:,.2f} GB/s of writing.",
+        f"time: {rate_words(rate)} of writing.",
     ]
     if job.request.allow_interruptions:
         reasons.append("Spot interruptions come on top of failures; their rate is unknown, so write more often.")
     if job.request.task == "rl":
         reasons.append("RL writes and reads rollouts all the time: use local NVMe or a fast SSD, not object storage.")
     return StorageNeed(read, size / GB, rate, write_s, interval_s, mean_s / 3600, tuple(reasons))
+
+
+def rate_words(gb_per_s: float) -> str:
+    """A rate as people read it: GB/s, or MB/s where that is under 0.1."""
+    return f"{gb_per_s:,.2f} GB/s" if gb_per_s >= 0.1 else f"{gb_per_s * GB / MB:,.3g} MB/s"
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1 else f"{value:.2g}"
 
 
 def _read(job: Job, tokens_per_s: float | None) -> tuple[float, str]:
@@ -169,5 +178,6 @@ def _read(job: Job, tokens_per_s: float | None) -> tuple[float, str]:
         per_s, unit = tokens_per_s, f"tokens of {BYTES_PER_TOKEN.value:.0f} bytes"
         average = per_s * BYTES_PER_TOKEN.value / MB
     wanted = average * READ_HEADROOM.value
-    text = f"The job reads {per_s:,.0f} {unit} a second, {average:,.1f} MB/s; with headroom {wanted:,.0f} MB/s"
+    shown = f"{average:,.1f}" if average >= 1 else f"{average:.2g}"
+    text = f"The job reads {per_s:,.0f} {unit} a second, {shown} MB/s; with headroom {_whole(wanted)} MB/s"
     return max(wanted, floor), text + (f", never under {floor:.0f} MB/s." if wanted < floor else ".")

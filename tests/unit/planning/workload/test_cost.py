@@ -91,18 +91,19 @@ def test_the_price_book_of_the_catalog_fits():
         (1e9, False, ("on_demand",), "days are short: no term pays within 20 days, so on demand."),
         (2.5e12, False, ("reserved", "on_demand"), "days are long: reserve or subscribe for the term"),
         (
-            1e9,
+            1e8,
             True,
             ("spot", "on_demand"),
             "The work may be interrupted and checkpoints limit what is lost: spot first.",
         ),
-        (2.5e12, True, ("spot", "reserved", "on_demand"), "days are long: reserve or subscribe for the term"),
+        (2.5e11, True, ("spot", "reserved", "on_demand"), "days are long: reserve or subscribe for the term"),
     ],
 )
 def test_purchase_is_on_demand_for_short_reserved_for_long_and_spot_for_interruptible(
     tokens, interruptions, ways, reason
 ):
-    fields = {**TRAIN, "tokens": tokens, "allow_interruptions": interruptions}
+    # What may be interrupted is one node: several that train together are another matter.
+    fields = {**TRAIN, "tokens": tokens, "allow_interruptions": interruptions, "gpus": 8 if interruptions else 64}
     found = candidate(plan(**fields), "p4d.24xlarge").purchase
     assert found.ways == ways
     assert reason in "\n".join(found.reasons)
@@ -124,8 +125,37 @@ def test_a_served_model_is_reserved_for_its_base_and_bought_on_demand_for_peaks(
 
 
 def test_many_spot_nodes_at_once_are_warned_of():
+    fields = {
+        **TRAIN,
+        "gpu": "V100",
+        "gpus": 16,
+        "parameters": 1e9,
+        "clouds": ["alicloud"],
+        "allow_interruptions": True,
+    }
+    found = [one for one in plan(**fields).candidates if one.layout.nodes > 1 and one.instance_type.spot]
+    assert found
+    for one in found:
+        assert one.instance_type.has_rdma is not True
+        assert one.purchase.ways[0] == "spot"
+        text = (
+            f"{one.layout.nodes} spot nodes at once and close together are rarely to be had, and one taken stops all."
+        )
+        assert one.purchase.reasons[-1] == text
+
+
+def test_nodes_that_train_over_rdma_are_never_bought_as_spot():
     found = candidate(plan(**TRAIN, allow_interruptions=True), "p4d.24xlarge").purchase
-    assert found.ways[0] == "spot"
+    assert "spot" not in found.ways
     assert found.reasons[-1] == (
-        "8 spot nodes at once and close together are rarely to be had, and one taken stops all."
+        "Interruptions are allowed, but 8 nodes that train together over RDMA are not bought as spot: one taken back "
+        "stops all."
     )
+
+
+def test_many_nodes_that_are_sold_in_capacity_blocks_are_pointed_there():
+    found = plan(**TRAIN, clouds=["aws"])
+    for one in found.candidates:
+        pointed = any(reason.startswith("Capacity blocks hold many such nodes") for reason in one.purchase.reasons)
+        assert pointed is (one.instance_type.capacity_block is True and one.layout.nodes > 1)
+    assert any(one.instance_type.capacity_block for one in found.candidates)

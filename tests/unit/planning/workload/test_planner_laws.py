@@ -3,6 +3,7 @@
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from gpuyard.planning.workload import layout as layouts
 from gpuyard.planning.workload import plan_workload
 from gpuyard.planning.workload.activations import activation_bytes
 from gpuyard.planning.workload.hardware import Hardware
@@ -147,3 +148,31 @@ def test_what_fits_is_never_called_impossible(task, parameters, sharding, recomp
     if layout_on(job, node, nodes) is not None:
         assert least_bytes_per_gpu(job, node) <= node.usable_bytes
         assert least_bytes_together(job, node) <= node.usable_bytes * node.gpus * nodes
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.floats(1e8, 3e11),
+    NODES,
+    COUNTS,
+    st.sampled_from(["pretrain", "full_finetune", "lora", "rl"]),
+    st.integers(1, 3000),
+    st.integers(1, 8),
+)
+def test_the_search_leaves_out_no_faster_layout(parameters, node, nodes, task, batch, micro_batch):
+    assume(batch >= micro_batch)
+    fields = {"task": task, "parameters": parameters, "global_batch": batch, "micro_batch": micro_batch}
+    job = job_of(WorkloadRequest.model_validate(fields))
+    chosen = layout_on(job, node, nodes)
+    gpus = nodes * node.gpus
+    every = [
+        layout
+        for tensor in layouts._tensor_choices(job, node)
+        for pipeline in layouts._pipeline_choices(job, node, gpus, tensor)
+        for layout in layouts._training_layouts(job, node, nodes, tensor, pipeline)
+    ]
+    assert (chosen is None) == (not every)
+    if chosen is not None:
+        most_bits = [layout for layout in every if layout.weight_bits == max(other.weight_bits for other in every)]
+        fastest = min(layouts._relative_time(layout) for layout in most_bits)
+        assert layouts._relative_time(chosen) <= fastest * (1 + 1e-12)

@@ -137,6 +137,11 @@ def test_all_problems_come_at_once():
     assert [line.split(":")[0] for line in found] == ["parameters", "tokens", "gpu", "regions[0]"]
 
 
+def test_model_and_hardware_are_judged_without_a_task_too():
+    found = problems(task="pretain", model="llama-9", gpu="H1000", clouds=["aws"], regions=["cn-beijing"])
+    assert [line.split(":")[0] for line in found] == ["task", "model", "gpu", "regions[0]"]
+
+
 def test_structural_and_other_problems_come_together():
     found = problems(task="pretrain", parameters=7e9, gpus="some", gpu="H1000")
     assert [line.split(":")[0] for line in found] == ["gpus", "gpu"]

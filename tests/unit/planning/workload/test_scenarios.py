@@ -170,14 +170,45 @@ def test_what_is_not_offered_in_the_region_is_a_near_miss_that_says_so():
 
 def test_a_target_sizes_the_cluster_to_the_time():
     fields = {"task": "pretrain", "parameters": 7e9, "tokens": 1e12, "gpu": "H100", "clouds": ["aws"]}
-    fewest, timely = plan(**fields), plan(**fields, target_days=30)
-    one, many = candidate(fewest, "p5.48xlarge"), candidate(timely, "p5.48xlarge")
+    slow, timely = plan(**fields, target_days=300), plan(**fields, target_days=60)
+    one, many = candidate(slow, "p5.48xlarge"), candidate(timely, "p5.48xlarge")
     assert one.duration is not None
     assert many.duration is not None
-    assert one.duration.days > 30 >= many.duration.days
+    assert 300 >= one.duration.days > 60 >= many.duration.days
     assert many.layout.nodes > one.layout.nodes
-    assert f"{many.layout.gpus:,} GPUs meet the target: {many.duration.days:,.1f} of 30 days." in many.reasons
-    assert "'target_days' sizes to the time." in text(fewest.reasons)
+    assert f"{many.layout.gpus:,} GPUs meet the target: {many.duration.days:,.1f} of 60 days." in many.reasons
+
+
+@pytest.mark.parametrize("task", ["pretrain", "vision"])
+def test_without_a_target_a_training_is_sized_to_end_within_30_days(task):
+    fields = {"task": task, "parameters": 70e9, "tokens": 2e11, "clouds": ["aws"], "regions": ["us-east-1"]}
+    found = plan(**fields)
+    assert found.candidates
+    for one in found.candidates:
+        assert one.duration is not None
+        assert 0 < one.duration.days <= 30
+    sized = "Sized to end within 30 days, as no time is given; 'target_days' or 'gpus' changes that."
+    assert sized in found.reasons
+    for given in ({"target_days": 90}, {"gpus": 512}):
+        assert sized not in plan(**fields, **given).reasons
+
+
+def test_a_month_that_nobody_asked_for_is_given_up_where_no_number_of_nodes_keeps_it():
+    # 64 sequences a step keep no more than 64 GPUs busy.
+    fields = {"task": "lora", "parameters": 7e9, "tokens": 1e13, "gpu": "A100-80GB", "clouds": ["aws"]}
+    one = candidate(plan(**fields), "p4de.24xlarge")
+    assert one.duration is not None
+    assert one.duration.days > 30
+    expected = f"{one.layout.gpus:,} GPUs are the fastest: {one.duration.days:,.1f} days; no number of them takes 30 or"
+    assert f"{expected} less." in one.reasons
+    assert plan(**fields, target_days=30).candidates == ()
+
+
+def test_an_unknown_time_leaves_the_fewest_nodes_where_the_month_is_assumed():
+    found = plan(task="lora", parameters=7e9, tokens=1e9, gpu="RTX-PRO-6000-SE", clouds=["aws"])
+    one = candidate(found, "g7e.48xlarge")
+    assert (one.duration, one.layout.nodes) == (None, 1)
+    assert "The time is unknown: these are the fewest nodes that fit." in one.reasons
 
 
 def test_a_target_that_no_number_of_nodes_meets_is_a_near_miss():
@@ -188,7 +219,7 @@ def test_a_target_that_no_number_of_nodes_meets_is_a_near_miss():
 
 
 def test_an_unknown_tensor_rate_gives_no_time_and_says_so():
-    found = candidate(plan(task="lora", parameters=7e9, tokens=1e9, clouds=["aws"]), "g5.xlarge")
+    found = candidate(plan(task="lora", parameters=7e9, tokens=1e9, clouds=["aws"]), "g7e.2xlarge")
     assert found.duration is None
     assert "The tensor rate in BF16 is unknown to the catalog: no time is estimated." in found.reasons
 
@@ -239,3 +270,25 @@ def test_a_batch_too_small_for_its_gpus_is_said_to_be():
 def test_served_replicas_need_no_rdma_however_many_there_are():
     found = plan(task="inference", parameters=7e9, gpus=200, gpu="L4", clouds=["aws"])
     assert candidate(found, "g6.xlarge").layout.data == 200
+
+
+def test_regions_of_one_cloud_leave_the_others_out_aloud():
+    found = plan(task="lora", parameters=7e9, regions=["cn-beijing"])
+    assert {one.instance_type.cloud for one in found.candidates} == {"alicloud"}
+    assert {one.instance_type.cloud for one in found.near_misses} <= {"alicloud"}
+    assert "No region asked for is one of aws or tencentcloud: left out." in found.reasons
+
+
+def test_a_cloud_named_twice_is_looked_at_once():
+    found = plan(task="lora", parameters=7e9, clouds=["aws", "aws"])
+    names = [one.instance_type.instance_type for one in found.candidates]
+    assert len(names) == len(set(names))
+
+
+def test_nvlink_is_not_called_needed_where_pcie_would_cost_little():
+    # 128 micro-batches a step: the gradients are exchanged once, 2 s of 176.
+    one = candidate(plan(task="pretrain", parameters=7e9, gpus=8, clouds=["aws"]), "p4de.24xlarge")
+    assert one.layout.tensor == 1
+    assert one.fabric is not None
+    assert one.fabric.nvlink is False
+    assert one.fabric.reasons[0].startswith("NVLink is not needed: the GPUs of a node exchange ")
