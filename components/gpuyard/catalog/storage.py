@@ -78,6 +78,7 @@ class NodeImage:
     cpu_arch: str
     ssm_parameter: str
     root_device: str
+    gpu_architectures: tuple[str, ...]
     source: str
     as_of: str
 

@@ -37,6 +37,15 @@ Policies = Annotated[
     Path | None,
     typer.Option("--policy-pack", help="Folder of the policy pack.", file_okay=False, show_default="policies"),
 ]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "--sandbox",
+        help="Folder of the sandbox; projects that share one see each other's stacks.",
+        file_okay=False,
+        show_default=".sandbox in the project",
+    ),
+]
 HERE = Path()
 # Commands that only answer: there is nothing that a mistake could have started.
 QUERIES = ("catalog", "plan")
@@ -56,33 +65,33 @@ def main(
 
 
 @app.command()
-def up(stack: Stack, project: Root = HERE, policy_pack: Policies = None) -> None:
+def up(stack: Stack, project: Root = HERE, policy_pack: Policies = None, folder: Folder = None) -> None:
     """Create or update a stack in the sandbox."""
-    raise typer.Exit(_sandbox().up(project, stack, policy_pack))
+    raise typer.Exit(_sandbox().up(project, stack, policy_pack, folder))
 
 
 @app.command()
-def preview(stack: Stack, project: Root = HERE, policy_pack: Policies = None) -> None:
+def preview(stack: Stack, project: Root = HERE, policy_pack: Policies = None, folder: Folder = None) -> None:
     """Show what an update would do in the sandbox."""
-    raise typer.Exit(_sandbox().preview(project, stack, policy_pack))
+    raise typer.Exit(_sandbox().preview(project, stack, policy_pack, folder))
 
 
 @app.command()
-def refresh(stack: Stack, project: Root = HERE) -> None:
+def refresh(stack: Stack, project: Root = HERE, folder: Folder = None) -> None:
     """Compare a stack's record with what exists in the simulated cloud."""
-    raise typer.Exit(_sandbox().refresh(project, stack))
+    raise typer.Exit(_sandbox().refresh(project, stack, folder))
 
 
 @app.command()
-def destroy(stack: Stack, project: Root = HERE) -> None:
+def destroy(stack: Stack, project: Root = HERE, folder: Folder = None) -> None:
     """Remove everything of a stack from the sandbox."""
-    raise typer.Exit(_sandbox().destroy(project, stack))
+    raise typer.Exit(_sandbox().destroy(project, stack, folder))
 
 
 @app.command()
-def outputs(stack: Stack, project: Root = HERE) -> None:
+def outputs(stack: Stack, project: Root = HERE, folder: Folder = None) -> None:
     """Print a stack's outputs as JSON."""
-    raise typer.Exit(_sandbox().outputs(project, stack))
+    raise typer.Exit(_sandbox().outputs(project, stack, folder))
 
 
 @app.command()

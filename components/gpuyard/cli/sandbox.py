@@ -15,7 +15,7 @@ from gpuyard.planning.check import check_stack_file
 from gpuyard.planning.plans import ClusterPlan
 from gpuyard.sandbox.engine import find_engine
 from gpuyard.sandbox.session import Outcome, Session
-from gpuyard.sandbox.workspace import FOLDER, Project, Workspace, read_project
+from gpuyard.sandbox.workspace import Workspace, read_project
 from gpuyard.spec.problems import Problem, SpecError
 from gpuyard.spec.stack_file import read_stack_file
 
@@ -31,9 +31,9 @@ def say(line: str) -> None:
     _console.print(line, style="dim")
 
 
-def up(root: Path, stack: str, policy_pack: Path | None) -> int:
+def up(root: Path, stack: str, policy_pack: Path | None, folder: Path | None = None) -> int:
     """Create or update a stack; returns the exit code."""
-    session, plan = _prepared(root, stack, policy_pack)
+    session, plan = _prepared(root, stack, policy_pack, folder)
     _introduce(stack, plan, session)
     outcome = session.run(stack, "up", "--yes", *_quiet())
     if _failed(outcome):
@@ -42,26 +42,26 @@ def up(root: Path, stack: str, policy_pack: Path | None) -> int:
     if not _interactive():
         # On a terminal the engine has drawn the tree itself.
         _show_tree(session.workspace.state(stack).get("resources", []))
-    _closing(stack, plan, session.workspace.project)
+    _closing(stack, plan, session.workspace)
     return 0
 
 
-def preview(root: Path, stack: str, policy_pack: Path | None) -> int:
+def preview(root: Path, stack: str, policy_pack: Path | None, folder: Path | None = None) -> int:
     """Show what an update would do; returns the exit code."""
-    session, plan = _prepared(root, stack, policy_pack)
+    session, plan = _prepared(root, stack, policy_pack, folder)
     _introduce(stack, plan, session)
     return int(_failed(session.run(stack, "preview", *_quiet())))
 
 
-def refresh(root: Path, stack: str) -> int:
+def refresh(root: Path, stack: str, folder: Path | None = None) -> int:
     """Compare record and simulated cloud; returns the exit code."""
-    session = _session(root, stack, [])
+    session = _session(root, stack, [], folder=folder)
     return int(_failed(session.run(stack, "refresh", "--yes", *_quiet())))
 
 
-def destroy(root: Path, stack: str) -> int:
+def destroy(root: Path, stack: str, folder: Path | None = None) -> int:
     """Remove everything of a stack; returns the exit code."""
-    session = _session(root, stack, [])
+    session = _session(root, stack, [], folder=folder)
     if not session.workspace.exists(stack):
         _console.print(f"Stack '{stack}' does not exist in the sandbox: there is nothing to remove.")
         return 0
@@ -79,16 +79,18 @@ def destroy(root: Path, stack: str) -> int:
     return 0
 
 
-def outputs(root: Path, stack: str) -> int:
+def outputs(root: Path, stack: str, folder: Path | None = None) -> int:
     """Print a stack's outputs as JSON; returns the exit code."""
-    session = _session(root, stack, [])
+    session = _session(root, stack, [], folder=folder)
     if not session.workspace.exists(stack):
         raise SpecError([Problem((), f"stack '{stack}' does not exist in the sandbox.", f"Run: gpuyard up {stack}")])
     print(json.dumps(session.outputs(stack), indent=2))
     return 0
 
 
-def _prepared(root: Path, stack: str, policy_pack: Path | None) -> tuple[Session, ClusterPlan | None]:
+def _prepared(
+    root: Path, stack: str, policy_pack: Path | None, folder: Path | None
+) -> tuple[Session, ClusterPlan | None]:
     project = read_project(root)
     path = project.stack_file(stack)
     file = read_stack_file(path, _shown(path))
@@ -100,13 +102,15 @@ def _prepared(root: Path, stack: str, policy_pack: Path | None) -> tuple[Session
         raise SpecError([Problem((), f"{policy_pack} is no policy pack: it has no PulumiPolicy.yaml.")])
     packs = [pack.resolve() for pack in packs if (pack / "PulumiPolicy.yaml").is_file()]
     modules = [] if plan is None else [f"gpuyard.clouds.{plan.place.cloud}.{part}" for part in _PARTS]
-    return _session(root, stack, packs, ["gpuyard.resources.cluster", *modules] if modules else []), plan
+    return _session(root, stack, packs, ["gpuyard.resources.cluster", *modules] if modules else [], folder), plan
 
 
-def _session(root: Path, stack: str, packs: Sequence[Path], modules: Sequence[str] = ()) -> Session:
+def _session(
+    root: Path, stack: str, packs: Sequence[Path], modules: Sequence[str] = (), folder: Path | None = None
+) -> Session:
     project = read_project(root.resolve())
     project.stack_file(stack)
-    return Session(Workspace(project, find_engine(say)), packs, modules)
+    return Session(Workspace(project, find_engine(say), folder and folder.resolve()), packs, modules)
 
 
 def _failed(outcome: Outcome) -> bool:
@@ -169,13 +173,14 @@ def _short_type(token: str) -> str:
     return f"{package}:{module.split('/')[0]}:{name}"
 
 
-def _closing(stack: str, plan: ClusterPlan | None, project: Project) -> None:
+def _closing(stack: str, plan: ClusterPlan | None, workspace: Workspace) -> None:
     cloud = "cloud" if plan is None else plan.place.cloud
-    remove = f"gpuyard destroy {stack}" if plan is None else f"make destroy STACK={stack}"
+    root = _shown(workspace.project.root)
+    remove = f"gpuyard destroy {stack} -C {escape(root)}" if plan is None else f"make destroy STACK={stack}"
     _console.print(
         f"\n[green]Done, in the sandbox:[/green] the real Pulumi engine ran '{stack}' against [bold]simulated[/bold] "
         f"{cloud} providers. Nothing exists in any cloud and nothing costs.\n"
-        f"State: {escape(_shown(project.root / FOLDER))}\n"
+        f"State: {escape(_shown(workspace.folder))}\n"
         "To run it against the cloud:\n"
         f"  1. {cloud} credentials in the environment;  2. a backend: pulumi login;  3. pulumi up -s {stack}\n"
         f"Remove it from the sandbox: {remove}"

@@ -1,6 +1,6 @@
 """The image that nodes start from: one that fits the machine's CPU and its accelerators."""
 
-from gpuyard.catalog import InstanceType, NodeImage, node_images
+from gpuyard.catalog import InstanceType, NodeImage, gpus, node_images
 from gpuyard.planning.plans import Place
 from gpuyard.spec.models import NodePoolSpec
 from gpuyard.spec.problems import Path, Problem, did_you_mean
@@ -42,9 +42,19 @@ def choose_image(
         message = f"{row.instance_type} has CPUs of kind {cpu_arch}, and the catalog has no vendor image for them."
         return None, [Problem((*path, "image"), message, f"Give 'image: ami-…', the id of an image for {cpu_arch}.")]
     image = known[spec.image or DEFAULT_IMAGE]
+    if row is not None and (problem := _driver_problem(image, row, path)):
+        return None, [problem]
     if image in fitting:
         return image, []
     if spec.image is None:
         return fitting[0], []
     message = f"{spec.image} is for {image.cpu_arch}, the CPUs are of kind {cpu_arch}."
     return None, [Problem((*path, "image"), message, f"For {cpu_arch}: {', '.join(one.name for one in fitting)}.")]
+
+
+def _driver_problem(image: NodeImage, row: InstanceType, path: Path) -> Problem | None:
+    gpu = gpus().get(row.gpu_model or "")
+    if gpu is None or gpu.vendor != IMAGE_VENDOR or gpu.architecture in (None, *image.gpu_architectures):
+        return None
+    message = f"the driver of {image.name} does not run the {gpu.architecture} GPUs of {row.instance_type}."
+    return Problem((*path, "image"), message, f"Give 'image: ami-…', the id of an image with a driver for {gpu.model}.")

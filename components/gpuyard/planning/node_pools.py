@@ -67,7 +67,7 @@ def plan_node_pool(
         data_disk_gib=spec.data_disk_gib,
         image_id=spec.image if image is None else None,
         image_ssm_parameter=image.ssm_parameter if image else None,
-        root_device=(image or node_images(place.cloud)[DEFAULT_IMAGE]).root_device,
+        root_device=spec.root_device or (image or node_images(place.cloud)[DEFAULT_IMAGE]).root_device,
         reasons=tuple(reasons),
     )
     return plan, []

@@ -21,6 +21,10 @@ Planner = Callable[[Model, Place], tuple[Plan | None, list[Problem]]]
 _PLACE_KEYS = ("cloud", "region", "environment", "zone", "workload", "tags")
 
 
+class ArgumentsError(SpecError, pulumi.RunError):
+    """The same for a program that uses a component: Pulumi prints a RunError's message without a traceback."""
+
+
 class OwnSpec(BaseModel):
     """Plain arguments that belong to a component itself and not to the part that it builds."""
 
@@ -95,7 +99,7 @@ class Arguments:
             plan, more = planner(spec, self.place)
             problems += more
         if problems or plan is None:
-            raise SpecError(dict.fromkeys(problems))
+            raise ArgumentsError(dict.fromkeys(problems))
         return plan
 
     @property
@@ -147,7 +151,7 @@ def builder(cloud: str, part: str) -> Any:
         if error.name is None or error.name.startswith("gpuyard"):
             raise
         message = f"the SDK of {cloud} is not installed: there is no module '{error.name}'."
-        raise SpecError([Problem(("cloud",), message, f"Run: pip install 'gpuyard[{cloud}]'")]) from None
+        raise ArgumentsError([Problem(("cloud",), message, f"Run: pip install 'gpuyard[{cloud}]'")]) from None
 
 
 def waited_for(opts: pulumi.ResourceOptions | None) -> list[Any]:
@@ -170,7 +174,7 @@ def refuse_outputs(args: Mapping[str, Any]) -> None:
     """
     problems = _output_problems(args)
     if problems:
-        raise SpecError(problems)
+        raise ArgumentsError(problems)
 
 
 def _taken(values: dict[str, Any], keys: Iterable[str]) -> dict[str, Any]:

@@ -57,6 +57,8 @@ class PoolArgs(TypedDict):
     """Size of an additional data disk in GiB."""
     image: NotRequired[str]
     """An image id, or the name of a vendor image of the catalog."""
+    root_device: NotRequired[str]
+    """Root device of an image of your own, such as /dev/xvda."""
 
 
 class FileSystemShapeArgs(TypedDict):

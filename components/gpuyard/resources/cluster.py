@@ -7,14 +7,14 @@ import pulumi
 from pydantic import BaseModel
 
 from gpuyard.planning.cluster import plan_cluster
-from gpuyard.resources._common import refuse_outputs
+from gpuyard.resources._common import ArgumentsError, refuse_outputs
 from gpuyard.resources.args import TrainingClusterArgs
 from gpuyard.resources.checkpoints import CheckpointStore
 from gpuyard.resources.file_system import ParallelFileSystem
 from gpuyard.resources.network import ClusterNetwork
 from gpuyard.resources.node_pool import GpuNodePool
 from gpuyard.resources.snapshots import SnapshotPolicy
-from gpuyard.spec import ClusterSpec, parse_spec
+from gpuyard.spec import ClusterSpec, SpecError, parse_spec
 
 
 class TrainingCluster(pulumi.ComponentResource):
@@ -45,8 +45,11 @@ class TrainingCluster(pulumi.ComponentResource):
             SpecError: The description cannot be built; nothing has been registered then.
         """
         refuse_outputs(args)
-        spec = parse_spec(ClusterSpec, {"cloud": "aws", "environment": "dev", **args})
-        plan = plan_cluster(spec, name)
+        try:
+            spec = parse_spec(ClusterSpec, {"cloud": "aws", "environment": "dev", **args})
+            plan = plan_cluster(spec, name)
+        except SpecError as error:
+            raise ArgumentsError(error.problems) from None
         super().__init__("gpuyard:index:TrainingCluster", name, {}, opts)
         self._name = plan.name
         self._child = pulumi.ResourceOptions(parent=self)

@@ -92,7 +92,7 @@ class Workspace:
         self.project = project
         self.engine = engine
         self.folder = folder or project.root / FOLDER
-        self.directory = self.folder / "project"
+        self.directory = self.folder / "project" / project.name
         self.cloud_file = self.folder / "cloud.sqlite"
         for path in (self.folder / "state", self.folder / "home", self.directory):
             path.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from gpuyard.spec.values import Cidr, Count, Days, Flag, Hours, Name, PositiveCount, Real, Text, Whole, positive_count
 
@@ -84,6 +84,8 @@ class NodePoolSpec(_Model):
     """Size of an additional, snapshotted data disk in GiB."""
     image: Text | None = None
     """An image id (``ami-…``), or the name of a vendor image of the catalog."""
+    root_device: Annotated[str, StringConstraints(pattern=r"^/dev/[a-z0-9]{3,}$")] | None = None
+    """Root device of an image of your own, such as ``/dev/xvda``; that of the default image when left out."""
 
 
 class FileSystemSpec(_Model):

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from gpuyard.catalog import find_instance_types, instance_types, node_images
-from gpuyard.planning import images
+from gpuyard.planning import images, plan_node_pool
 from gpuyard.planning.plans import Place
+from gpuyard.spec import NodePoolSpec, parse_spec
 
 from .conftest import PLACE, Pool, Refused
 
@@ -194,7 +195,7 @@ def test_a_gpu_that_only_arm_machines_have_says_so(refused: Refused):
 
 def test_a_type_that_no_known_region_has_says_so(refused: Refused):
     assert instance_types("aws")["p3.2xlarge"].regions == ()
-    assert refused(instance_type="p3.2xlarge") == [
+    assert refused(instance_type="p3.2xlarge", image="ami-1") == [
         "instance_type: p3.2xlarge is not offered in us-east-1. The catalog knows no region that has it."
     ]
 
@@ -288,3 +289,22 @@ def test_an_unknown_kind_of_machine_is_not_said_to_be_the_other(asked: bool, tex
 def test_sizes_of_disks_reach_the_plan(pool: Pool):
     plan = pool(gpu="A10", root_disk_gib=300, data_disk_gib=1000)
     assert (plan.root_disk_gib, plan.data_disk_gib, plan.place) == (300, 1000, PLACE)
+
+
+def test_the_vendor_images_driver_must_know_the_gpus():
+    region = next(iter(instance_types("aws")["p3dn.24xlarge"].regions or ()))
+    place = Place("aws", region, "dev", f"{region}a")
+    spec = parse_spec(NodePoolSpec, {"instance_type": "p3dn.24xlarge", "nodes": 1})
+    plan, problems = plan_node_pool("rl", spec, place)
+    assert plan is None
+    assert [str(problem) for problem in problems] == [
+        "image: the driver of dlami-ubuntu-22.04 does not run the Volta GPUs of p3dn.24xlarge. Give 'image: ami-…', "
+        "the id of an image with a driver for V100-SXM2-32GB."
+    ]
+    own = parse_spec(
+        NodePoolSpec, {"instance_type": "p3dn.24xlarge", "nodes": 1, "image": "ami-1", "root_device": "/dev/xvda"}
+    )
+    plan, problems = plan_node_pool("rl", own, place)
+    assert problems == []
+    assert plan is not None
+    assert (plan.image_id, plan.root_device) == ("ami-1", "/dev/xvda")

@@ -1,0 +1,248 @@
+"""Every example lives its whole life on the real engine, and shows what it is there to show."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from gpuyard.sandbox.cloud import CloudResource
+from gpuyard.sandbox.engine import Engine
+from gpuyard.sandbox.session import Session
+from gpuyard.sandbox.workspace import Workspace, read_project
+from tests.engine.conftest import POLICIES, REPOSITORY, Sandbox
+
+EXAMPLES = REPOSITORY / "examples"
+STACK = "dev"
+# The services are loaded piece by piece, as by the sandbox's commands.
+MODULES = ("gpuyard.resources.cluster",)
+CHANGES = ("created", "updated", "replaced", "deleted", "to update", "to replace")
+
+
+def projects_below(folder: Path) -> list[Path]:
+    """Folders with a Pulumi.yaml, but for the sandboxes that people leave behind."""
+    found = (path.parent for path in folder.rglob("Pulumi.yaml"))
+    return sorted(path for path in found if not any(part.startswith(".") for part in path.relative_to(folder).parts))
+
+
+# An example is a folder of a cloud's folder; its projects share one state and depend on those before them.
+ALL = {
+    str(folder.relative_to(EXAMPLES)): projects_below(folder)
+    for folder in sorted(EXAMPLES.glob("*/*"))
+    if folder.is_dir() and projects_below(folder)
+}
+
+
+class Example:
+    """One example in a sandbox of its own: its projects by name, in the order in which they are made."""
+
+    def __init__(self, name: str, engine: Engine, folder: Path) -> None:
+        self.name = name
+        self.projects = {
+            root.name: Sandbox(Session(Workspace(read_project(root), engine, folder), [POLICIES], MODULES), root)
+            for root in ALL[name]
+        }
+
+    def cloud(self, project: str = "") -> list[CloudResource]:
+        """What exists, of all projects or of one."""
+        everything = next(iter(self.projects.values())).cloud()
+        if not project:
+            return everything
+        name = self.projects[project].session.workspace.project.name
+        return [thing for thing in everything if thing.urn.split("::")[1] == name]
+
+    def up(self) -> None:
+        """Preview, update, and update again: a preview creates nothing, and a second update changes nothing."""
+        for project, sandbox in self.projects.items():
+            preview = sandbox.run(STACK, "preview")
+            assert preview.code == 0, preview.output
+            assert "to create" in preview.output
+            assert "gpuyard@v0.1.0" in preview.output, "the policy pack has judged it"
+            assert self.cloud(project) == [], "a preview creates nothing"
+
+            up = sandbox.run(STACK, "up", "--yes", "--skip-preview")
+            assert up.code == 0, up.output
+            recorded = sandbox.recorded_ids(STACK)
+            assert sorted(recorded.values()) == sorted(thing.id for thing in self.cloud(project))
+            assert recorded
+
+            again = sandbox.run(STACK, "up", "--yes", "--skip-preview")
+            assert again.code == 0, again.output
+            assert "unchanged" in again.output
+            assert not [change for change in CHANGES if change in again.output], again.output
+            assert sandbox.recorded_ids(STACK) == recorded
+
+    def destroy(self) -> None:
+        """Remove the projects, the last one first."""
+        for project, sandbox in reversed(self.projects.items()):
+            destroy = sandbox.run(STACK, "destroy", "--yes", "--skip-preview", "--remove")
+            assert destroy.code == 0, destroy.output
+            assert self.cloud(project) == []
+            assert not sandbox.session.workspace.exists(STACK)
+
+
+@pytest.fixture
+def example(request: pytest.FixtureRequest, engine: Engine, tmp_path: Path) -> Example:
+    return Example(request.param, engine, tmp_path / "sandbox")
+
+
+def test_the_examples_of_the_issue_are_there() -> None:
+    assert set(ALL) >= {
+        "aws/existing-network",
+        "aws/inference-g5",
+        "aws/nlp-zero-p4d",
+        "aws/rl-v100",
+        "aws/separate-stacks",
+        "aws/two-regions",
+        "aws/vision-p4de",
+    }
+
+
+@pytest.mark.parametrize("example", ALL, indirect=True)
+def test_preview_up_second_up_destroy(example: Example) -> None:
+    example.up()
+    SHOWS.get(example.name, lambda _: None)(example)
+    example.destroy()
+    assert example.cloud() == []
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_official_cli_finds_the_repositorys_environment(name: str) -> None:
+    for root in ALL[name]:
+        runtime = read_project(root).settings["runtime"]
+        assert runtime["name"] == "python"
+        assert (root / runtime["options"]["virtualenv"]).resolve() == (REPOSITORY / ".venv").resolve()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_readme_names_folders_that_exist(name: str) -> None:
+    readme = (EXAMPLES / name / "README.md").read_text()
+    shown = {REPOSITORY / folder for folder in re.findall(r"gpuyard up dev -C (\S+)", readme)}
+    assert shown == set(ALL[name])
+    (start,) = re.findall(r"^cd (\S+)$", readme, flags=re.M)
+    packs = re.findall(r"^(?:\(cd (\S+) && )?.*pulumi up --policy-pack ([^)\s]+)", readme, flags=re.M)
+    assert packs
+    for inner, pack in packs:
+        assert (REPOSITORY / start / inner / pack).resolve() == POLICIES.resolve()
+
+
+def of_type(things: list[CloudResource], token: str) -> list[CloudResource]:
+    return [thing for thing in things if thing.token == token]
+
+
+def instance_types(things: list[CloudResource]) -> set[str]:
+    return {thing.inputs["instanceType"] for thing in of_type(things, "aws:ec2/launchTemplate:LaunchTemplate")}
+
+
+def interface_kinds(things: list[CloudResource]) -> list[str | None]:
+    (template,) = of_type(things, "aws:ec2/launchTemplate:LaunchTemplate")
+    return [one.get("interfaceType") for one in template.inputs["networkInterfaces"]]
+
+
+def shows_vision(example: Example) -> None:
+    things = example.cloud()
+    assert instance_types(things) == {"p4de.24xlarge"}
+    (files,) = of_type(things, "aws:fsx/lustreFileSystem:LustreFileSystem")
+    assert (files.inputs["storageCapacity"], files.inputs["perUnitStorageThroughput"]) == (9600, 500)
+    (link,) = of_type(things, "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation")
+    (bucket,) = of_type(things, "aws:s3/bucket:Bucket")
+    assert link.inputs["dataRepositoryPath"].startswith(f"s3://{bucket.id}/")
+
+
+def shows_two_nodes_joined_by_efa(example: Example) -> None:
+    things = example.cloud()
+    assert instance_types(things) == {"p4d.24xlarge"}
+    assert interface_kinds(things) == [None, "efa-only", "efa-only", "efa-only", "efa-only"]
+    (group,) = of_type(things, "aws:autoscaling/group:Group")
+    assert (group.inputs["minSize"], group.inputs["maxSize"]) == (2, 2)
+    (placement,) = of_type(things, "aws:ec2/placementGroup:PlacementGroup")
+    assert placement.inputs["strategy"] == "cluster"
+
+
+def shows_v100_with_a_data_disk(example: Example) -> None:
+    things = example.cloud()
+    assert instance_types(things) == {"p3dn.24xlarge"}
+    (template,) = of_type(things, "aws:ec2/launchTemplate:LaunchTemplate")
+    disks = [disk["ebs"] for disk in template.inputs["blockDeviceMappings"]]
+    assert ("gp3", 1000) in [(disk["volumeType"], disk["volumeSize"]) for disk in disks]
+    (schedule,) = of_type(things, "aws:dlm/lifecyclePolicy:LifecyclePolicy")
+    volumes = next(one for one in template.inputs["tagSpecifications"] if one["resourceType"] == "volume")
+    assert schedule.inputs["policyDetails"]["targetTags"].items() <= volumes["tags"].items(), "it finds the disk"
+
+
+def shows_several_types_on_spot_in_two_zones(example: Example) -> None:
+    (group,) = of_type(example.cloud(), "aws:autoscaling/group:Group")
+    policy = group.inputs["mixedInstancesPolicy"]
+    types = [one["instanceType"] for one in policy["launchTemplate"]["overrides"]]
+    assert {"g5.xlarge", "g5.2xlarge", "g5.4xlarge"} <= set(types)
+    assert all(name.startswith("g5.") for name in types)
+    assert policy["instancesDistribution"]["onDemandPercentageAboveBaseCapacity"] == 0
+    assert (group.inputs["minSize"], group.inputs["maxSize"]) == (0, 8)
+    assert len(set(group.inputs["vpcZoneIdentifiers"])) == 2
+
+
+def shows_components_usable_alone_in_an_existing_network(example: Example) -> None:
+    things = example.cloud()
+    made = {thing.token for thing in things}
+    network = {"vpc:Vpc", "subnet:Subnet", "securityGroup:SecurityGroup", "routeTable:RouteTable"}
+    assert not {f"aws:ec2/{token}" for token in network} & made
+    (sandbox,) = example.projects.values()
+    config = sandbox.session.workspace.project.stack_file(STACK).read_text()
+    subnet, group = re.findall(r"(?:subnet|sg)-[0-9a-f]+", config)
+    (scaling,) = of_type(things, "aws:autoscaling/group:Group")
+    assert scaling.inputs["vpcZoneIdentifiers"] == [subnet]
+    (files,) = of_type(things, "aws:fsx/lustreFileSystem:LustreFileSystem")
+    assert (files.inputs["subnetIds"], files.inputs["securityGroupIds"]) == (subnet, [group])
+    for direction in ("Ingress", "Egress"):
+        (rule,) = of_type(things, f"aws:vpc/securityGroup{direction}Rule:SecurityGroup{direction}Rule")
+        assert rule.inputs["securityGroupId"] == rule.inputs["referencedSecurityGroupId"] == group
+        assert rule.inputs["ipProtocol"] == "-1"
+    (template,) = of_type(things, "aws:ec2/launchTemplate:LaunchTemplate")
+    assert {tuple(one["securityGroups"]) for one in template.inputs["networkInterfaces"]} == {(group,)}
+
+
+def shows_two_clusters_in_two_regions_of_one_program(example: Example) -> None:
+    things = example.cloud()
+    regions = {"america": "us-east-1", "europe": "eu-west-1"}
+    (sandbox,) = example.projects.values()
+    records = {
+        record["urn"]: record for record in sandbox.session.workspace.state(STACK)["resources"] if record.get("custom")
+    }
+    counts = dict.fromkeys(regions, 0)
+    for thing in things:
+        (cluster,) = [name for name in regions if thing.urn.rsplit("::", 1)[1].startswith(f"{name}-")] or ["?"]
+        here, other = regions[cluster], next(region for name, region in regions.items() if name != cluster)
+        counts[cluster] += 1
+        if not thing.token.startswith("aws:iam/"):
+            assert thing.outputs["region"] == here, thing.urn
+        assert other not in json.dumps([thing.inputs, thing.outputs]), f"{thing.urn} speaks of the other region"
+        explicit = records[thing.urn]["provider"].split("::")[3] == "ireland"
+        assert explicit is (cluster == "europe"), thing.urn
+    assert counts["america"] == counts["europe"] > 20
+
+
+def shows_training_on_the_bucket_of_the_storage_stack(example: Example) -> None:
+    outputs = example.projects["storage"].session.outputs(STACK)
+    buckets = of_type(example.cloud("storage"), "aws:s3/bucket:Bucket")
+    assert outputs["bucket_name"] in {bucket.id for bucket in buckets}
+    things = example.cloud("training")
+    assert not of_type(things, "aws:s3/bucket:Bucket")
+    (link,) = of_type(things, "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation")
+    assert link.inputs["dataRepositoryPath"].startswith(f"s3://{outputs['bucket_name']}/")
+    (policy,) = of_type(things, "aws:iam/rolePolicy:RolePolicy")
+    assert outputs["bucket_arn"] in policy.inputs["policy"]
+    training = example.projects["training"].session.outputs(STACK)
+    assert training["checkpoints"] == outputs["checkpoints"]
+
+
+SHOWS = {
+    "aws/existing-network": shows_components_usable_alone_in_an_existing_network,
+    "aws/inference-g5": shows_several_types_on_spot_in_two_zones,
+    "aws/nlp-zero-p4d": shows_two_nodes_joined_by_efa,
+    "aws/rl-v100": shows_v100_with_a_data_disk,
+    "aws/separate-stacks": shows_training_on_the_bucket_of_the_storage_stack,
+    "aws/two-regions": shows_two_clusters_in_two_regions_of_one_program,
+    "aws/vision-p4de": shows_vision,
+}
