@@ -13,7 +13,7 @@ from gpuyard.catalog.selection import Wanted
 from gpuyard.cli import catalog_lists as lists
 from gpuyard.cli import catalog_prices as costs
 from gpuyard.cli import catalog_views as views
-from gpuyard.cli.catalog_output import checked_format
+from gpuyard.cli.catalog_output import catalog_format
 
 catalog_app = typer.Typer(
     name="catalog",
@@ -55,13 +55,13 @@ def list_types(
         bare_metal=bare_metal,
         spot=spot,
     )
-    views.list_types(wanted, checked_format(output))
+    views.list_types(wanted, catalog_format(output))
 
 
 @catalog_app.command()
 def show(name: TypeName, prices: Prices = None, output: Format = "table") -> None:
     """Show everything about one instance type: facts, GPU, corrected claims, prices, sources."""
-    views.show_type(name, prices, checked_format(output), datetime.now(tz=UTC).date())
+    views.show_type(name, prices, catalog_format(output), datetime.now(tz=UTC).date())
 
 
 @catalog_app.command()
@@ -70,13 +70,13 @@ def compare(
     output: Format = "table",
 ) -> None:
     """Set instance types side by side; '*' marks the facts that differ."""
-    views.compare_types(names, checked_format(output))
+    views.compare_types(names, catalog_format(output))
 
 
 @catalog_app.command()
 def topology(name: TypeName, output: Format = "table") -> None:
     """Draw a node: GPUs, NUMA nodes, PCIe switches and network cards, as far as known."""
-    views.show_topology(name, checked_format(output))
+    views.show_topology(name, catalog_format(output))
 
 
 @catalog_app.command("gpus")
@@ -85,7 +85,7 @@ def list_gpus(
     output: Format = "table",
 ) -> None:
     """List GPU models; with a name, show the models it covers in full."""
-    views.list_gpus(name, checked_format(output))
+    views.list_gpus(name, catalog_format(output))
 
 
 @catalog_app.command("prices")
@@ -100,7 +100,7 @@ def list_prices(
 ) -> None:
     """List dated prices with currency and source; old ones are marked."""
     costs.list_prices(
-        tuple(items or ()), tuple(cloud or ()), region, prices, checked_format(output), datetime.now(tz=UTC).date()
+        tuple(items or ()), tuple(cloud or ()), region, prices, catalog_format(output), datetime.now(tz=UTC).date()
     )
 
 
@@ -114,7 +114,7 @@ def storage(
     output: Format = "table",
 ) -> None:
     """List block disks with their speed at a size, parallel file systems at a capacity, object storage."""
-    lists.list_storage(tuple(cloud or ()), size, capacity, checked_format(output))
+    lists.list_storage(tuple(cloud or ()), size, capacity, catalog_format(output))
 
 
 @catalog_app.command()
@@ -134,4 +134,4 @@ def stack(
     output: Format = "table",
 ) -> None:
     """Which driver, CUDA, cuDNN and NCCL a PyTorch release needs, and whether an image has them."""
-    lists.show_stack(pytorch, image, driver, tuple(cuda or ()), gpu, checked_format(output))
+    lists.show_stack(pytorch, image, driver, tuple(cuda or ()), gpu, catalog_format(output))

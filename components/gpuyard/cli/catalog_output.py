@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.tree import Tree
 
 from gpuyard.catalog.topology import Part, span
-from gpuyard.spec.problems import Problem, SpecError, did_you_mean, one_of
+from gpuyard.cli.choice import checked_format
 
 Format = Literal["table", "json", "csv"]
 UNKNOWN = "?"
@@ -23,18 +23,14 @@ PIPED_WIDTH = 100
 TEXT_MAX_WIDTH = 120
 
 
-def checked_format(text: str) -> Format:
+def catalog_format(text: str) -> Format:
     """The output format that a person named.
 
     Raises:
         SpecError: There is no such format.
     """
     formats: tuple[Format, ...] = get_args(Format)
-    for name in formats:
-        if text == name:
-            return name
-    hint = f"{did_you_mean(text, formats)} Allowed: {one_of(formats)}.".strip()
-    raise SpecError([Problem(("--format",), f"'{text}' is no format.", hint)])
+    return checked_format(text, formats)
 
 
 def console() -> Console:

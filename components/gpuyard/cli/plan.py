@@ -11,7 +11,7 @@ import typer
 
 from gpuyard.catalog.prices import PriceBook
 from gpuyard.cli.catalog_output import note
-from gpuyard.cli.plan_input import all_of, checked_plan_format, parse_options
+from gpuyard.cli.plan_input import all_of, parse_options, plan_format
 from gpuyard.cli.plan_view import print_plan_json, show_plan
 from gpuyard.cli.plan_write import target_of, write_stack_file
 from gpuyard.planning.workload import plan_workload
@@ -116,7 +116,7 @@ def plan(
     # The parameters that are named like the request's fields are the request; a test holds the two together.
     wanted, form, target, book = all_of(
         lambda: parse_options(context.params),
-        lambda: checked_plan_format(output),
+        lambda: plan_format(output),
         lambda: target_of(write, zone=zone, environment=environment, name=name, force=force),
         lambda: PriceBook.load(prices),
     )

@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar, get_args
 
+from gpuyard.cli.choice import checked_format
 from gpuyard.planning.workload import WorkloadRequest, parse_request
-from gpuyard.spec.problems import Path, Problem, SpecError, did_you_mean, one_of
+from gpuyard.spec.problems import Path, Problem, SpecError, one_of
 
 PlanFormat = Literal["text", "json"]
 OPTION_OF_FIELD = {
@@ -51,18 +52,14 @@ def in_options_words(text: str) -> str:
     return _QUOTED_FIELD.sub(_option_words, text)
 
 
-def checked_plan_format(text: str) -> PlanFormat:
+def plan_format(text: str) -> PlanFormat:
     """The output format that a person named.
 
     Raises:
         SpecError: There is no such format.
     """
     formats: tuple[PlanFormat, ...] = get_args(PlanFormat)
-    for name in formats:
-        if text == name:
-            return name
-    hint = f"{did_you_mean(text, formats)} Allowed: {one_of(formats)}.".strip()
-    raise SpecError([Problem(("--format",), f"'{text}' is no format.", hint)])
+    return checked_format(text, formats)
 
 
 def all_of(

@@ -43,40 +43,38 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         self._children: set[subprocess.Popen[bytes]] = set()
         self._engine_address = ""
 
-    def Handshake(self, request: Any, context: Any) -> language_pb2.LanguageHandshakeResponse:  # noqa: D102, N802
+    def Handshake(self, request: Any, context: Any) -> language_pb2.LanguageHandshakeResponse:
         self._engine_address = request.engine_address
         return language_pb2.LanguageHandshakeResponse()
 
-    def GetPluginInfo(self, request: Any, context: Any) -> plugin_pb2.PluginInfo:  # noqa: D102, N802
+    def GetPluginInfo(self, request: Any, context: Any) -> plugin_pb2.PluginInfo:
         return plugin_pb2.PluginInfo(version=self._version)
 
-    def About(self, request: Any, context: Any) -> language_pb2.AboutResponse:  # noqa: D102, N802
+    def About(self, request: Any, context: Any) -> language_pb2.AboutResponse:
         return language_pb2.AboutResponse(executable=sys.executable, version=sys.version.split()[0])
 
-    def GetRequiredPlugins(self, request: Any, context: Any) -> language_pb2.GetRequiredPluginsResponse:  # noqa: D102, N802
+    def GetRequiredPlugins(self, request: Any, context: Any) -> language_pb2.GetRequiredPluginsResponse:
         return language_pb2.GetRequiredPluginsResponse()
 
-    def GetRequiredPackages(self, request: Any, context: Any) -> language_pb2.GetRequiredPackagesResponse:  # noqa: D102, N802
+    def GetRequiredPackages(self, request: Any, context: Any) -> language_pb2.GetRequiredPackagesResponse:
         return language_pb2.GetRequiredPackagesResponse()
 
-    def RuntimeOptionsPrompts(self, request: Any, context: Any) -> language_pb2.RuntimeOptionsResponse:  # noqa: D102, N802
+    def RuntimeOptionsPrompts(self, request: Any, context: Any) -> language_pb2.RuntimeOptionsResponse:
         return language_pb2.RuntimeOptionsResponse()
 
-    def GetProgramDependencies(self, request: Any, context: Any) -> language_pb2.GetProgramDependenciesResponse:  # noqa: D102, N802
+    def GetProgramDependencies(self, request: Any, context: Any) -> language_pb2.GetProgramDependenciesResponse:
         return language_pb2.GetProgramDependenciesResponse()
 
-    def InstallDependencies(  # noqa: D102, N802
-        self, request: Any, context: Any
-    ) -> Iterator[language_pb2.InstallDependenciesResponse]:
+    def InstallDependencies(self, request: Any, context: Any) -> Iterator[language_pb2.InstallDependenciesResponse]:
         # The environment that the project file names was made by `make setup`; nothing is installed here.
         yield from ()
 
-    def Run(self, request: Any, context: Any) -> language_pb2.RunResponse:  # noqa: D102, N802
+    def Run(self, request: Any, context: Any) -> language_pb2.RunResponse:
         if self._program is not None:
             return run_program(self._program, request, self._root_directory)
         return self._run_in_own_environment(request)
 
-    def RunPlugin(self, request: Any, context: Any) -> Iterator[language_pb2.RunPluginResponse]:  # noqa: D102, N802
+    def RunPlugin(self, request: Any, context: Any) -> Iterator[language_pb2.RunPluginResponse]:
         if request.kind != "analyzer":
             reason = f"the stand-in language host runs programs and policy packs, not plugins of kind '{request.kind}'"
             context.abort(grpc.StatusCode.UNIMPLEMENTED, reason)
@@ -92,7 +90,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         environment = {**os.environ, **dict(pair.split("=", 1) for pair in request.env if "=" in pair)}
         yield from self._streamed(command, request.pwd or request.info.program_directory, environment, context)
 
-    def Cancel(self, request: Any, context: Any) -> empty_pb2.Empty:  # noqa: D102, N802
+    def Cancel(self, request: Any, context: Any) -> empty_pb2.Empty:
         self.stop()
         return empty_pb2.Empty()
 

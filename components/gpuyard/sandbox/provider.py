@@ -42,32 +42,32 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
         self._latency_s = float(os.environ.get(LATENCY_VARIABLE, "0")) / 1000
         self._import = threading.Lock()
 
-    def Handshake(self, request: Any, context: Any) -> provider_pb2.ProviderHandshakeResponse:  # noqa: D102, N802
+    def Handshake(self, request: Any, context: Any) -> provider_pb2.ProviderHandshakeResponse:
         return provider_pb2.ProviderHandshakeResponse()
 
-    def Attach(self, request: Any, context: Any) -> empty_pb2.Empty:  # noqa: D102, N802
+    def Attach(self, request: Any, context: Any) -> empty_pb2.Empty:
         return empty_pb2.Empty()
 
-    def Cancel(self, request: Any, context: Any) -> empty_pb2.Empty:  # noqa: D102, N802
+    def Cancel(self, request: Any, context: Any) -> empty_pb2.Empty:
         return empty_pb2.Empty()
 
-    def GetPluginInfo(self, request: Any, context: Any) -> plugin_pb2.PluginInfo:  # noqa: D102, N802
+    def GetPluginInfo(self, request: Any, context: Any) -> plugin_pb2.PluginInfo:
         return plugin_pb2.PluginInfo(version=self._version)
 
-    def CheckConfig(self, request: Any, context: Any) -> provider_pb2.CheckResponse:  # noqa: D102, N802
+    def CheckConfig(self, request: Any, context: Any) -> provider_pb2.CheckResponse:
         return provider_pb2.CheckResponse(inputs=request.news)
 
-    def DiffConfig(self, request: Any, context: Any) -> provider_pb2.DiffResponse:  # noqa: D102, N802
+    def DiffConfig(self, request: Any, context: Any) -> provider_pb2.DiffResponse:
         found = changes(from_struct(request.olds), from_struct(request.news))
         moved = [change.top for change in found if change.top == "region"]
         return _diff_response(found, moved)
 
-    def Configure(self, request: Any, context: Any) -> provider_pb2.ConfigureResponse:  # noqa: D102, N802
+    def Configure(self, request: Any, context: Any) -> provider_pb2.ConfigureResponse:
         region = from_struct(request.args).get("region")
         self._regions[context.peer()] = None if is_unknown(region) else region
         return provider_pb2.ConfigureResponse(supportsPreview=True)
 
-    def Invoke(self, request: Any, context: Any) -> provider_pb2.InvokeResponse:  # noqa: D102, N802
+    def Invoke(self, request: Any, context: Any) -> provider_pb2.InvokeResponse:
         package = request.tok.split(":")[0]
         arguments = from_struct(request.args)
         region = self._region_of(arguments, context)
@@ -81,7 +81,7 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
         getattr(response, "return").CopyFrom(to_struct(found))
         return response
 
-    def Check(self, request: Any, context: Any) -> provider_pb2.CheckResponse:  # noqa: D102, N802
+    def Check(self, request: Any, context: Any) -> provider_pb2.CheckResponse:
         token = request.type or _token(request.urn)
         schema = self._schema(token)
         if schema is None:
@@ -99,13 +99,13 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
             named = behaviour.auto_name(token, schema, inputs, request.urn, request.randomSeed)
         return provider_pb2.CheckResponse(inputs=to_struct({**inputs, **named}))
 
-    def Diff(self, request: Any, context: Any) -> provider_pb2.DiffResponse:  # noqa: D102, N802
+    def Diff(self, request: Any, context: Any) -> provider_pb2.DiffResponse:
         old = from_struct(request.old_inputs if request.HasField("old_inputs") else request.olds)
         found = changes(old, from_struct(request.news))
         replacing = {*behaviour.behaviour(_token(request.urn)).replace_on, "region"}
         return _diff_response(found, [change.top for change in found if change.top in replacing])
 
-    def Create(self, request: Any, context: Any) -> provider_pb2.CreateResponse:  # noqa: D102, N802
+    def Create(self, request: Any, context: Any) -> provider_pb2.CreateResponse:
         token, inputs = _token(request.urn), from_struct(request.properties)
         schema = self._required_schema(token, context)
         if request.preview:
@@ -122,7 +122,7 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
         time.sleep(self._latency_s)
         return provider_pb2.CreateResponse(id=made_id, properties=to_struct(outputs))
 
-    def Read(self, request: Any, context: Any) -> provider_pb2.ReadResponse:  # noqa: D102, N802
+    def Read(self, request: Any, context: Any) -> provider_pb2.ReadResponse:
         found = self._cloud.read(_token(request.urn), request.id)
         if found is None:
             return provider_pb2.ReadResponse()
@@ -130,7 +130,7 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
             id=found.id, properties=to_struct(found.outputs), inputs=to_struct(found.inputs)
         )
 
-    def Update(self, request: Any, context: Any) -> provider_pb2.UpdateResponse:  # noqa: D102, N802
+    def Update(self, request: Any, context: Any) -> provider_pb2.UpdateResponse:
         token, inputs = _token(request.urn), from_struct(request.news)
         if request.preview:
             old = from_struct(request.olds)
@@ -147,7 +147,7 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
         self._cloud.update(CloudResource(token, found.id, found.urn, inputs, outputs))
         return provider_pb2.UpdateResponse(properties=to_struct(outputs))
 
-    def Delete(self, request: Any, context: Any) -> empty_pb2.Empty:  # noqa: D102, N802
+    def Delete(self, request: Any, context: Any) -> empty_pb2.Empty:
         time.sleep(self._latency_s)
         self._cloud.delete(_token(request.urn), request.id)
         return empty_pb2.Empty()
