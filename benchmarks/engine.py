@@ -3,7 +3,8 @@
     python benchmarks/engine.py [rounds]
 
 Two questions:
-  1. A no-change update of aws-prod, against the same engine and sandbox with an empty program of as many resources.
+  1. A no-change update of aws-prod, against the same engine and sandbox with an empty program of as many resources:
+     as many components, and as many resources of a provider without any property, registered without a cloud's SDK.
   2. A preview of aws-prod with the policy pack, against the same preview without.
 
 Each command is a whole process, as a person starts it. The two sides of a ratio take turns, so that a machine that
@@ -43,8 +44,12 @@ class Nothing(pulumi.ComponentResource):
     def __init__(self, name):
         super().__init__("nothing:index:Nothing", name)
         self.register_outputs({{}})
-for number in range({count}):
+class Raw(pulumi.CustomResource):
+    pass
+for number in range({components}):
     Nothing(f"nothing-{{number}}")
+for number in range({custom}):
+    Raw("aws:ec2/eip:Eip", f"raw-{{number}}", {{}})
 """
 
 
@@ -77,13 +82,13 @@ def main() -> int:
         for name in ("infra", "stacks"):
             shutil.copytree(REPOSITORY / name, project / name)
         timed(str(project), STACK, "up", "")
-        resources = _count(project)
+        custom, components = _count(project)
         empty.mkdir()
         (empty / "Pulumi.yaml").write_text("name: empty\nruntime: python\nmain: main.py\n")
-        (empty / f"Pulumi.{STACK}.yaml").write_text("config: {}\n")
-        (empty / "main.py").write_text(EMPTY.format(count=resources))
+        (empty / f"Pulumi.{STACK}.yaml").write_text("config:\n  aws:region: us-east-1\n")
+        (empty / "main.py").write_text(EMPTY.format(custom=custom, components=components))
         timed(str(empty), STACK, "up", "")
-        print(f"{resources} resources, {rounds} rounds")
+        print(f"{custom} resources and {components} components, {rounds} rounds")
         kept = [
             compare(
                 "no-change up over an empty program",
@@ -103,11 +108,14 @@ def main() -> int:
     return 0 if all(kept) else 1
 
 
-def _count(project: Path) -> int:
+def _count(project: Path) -> tuple[int, int]:
     from gpuyard.sandbox.engine import find_engine
     from gpuyard.sandbox.workspace import Workspace, read_project
 
-    return len(Workspace(read_project(project), find_engine(print)).state(STACK)["resources"])
+    found = Workspace(read_project(project), find_engine(print)).state(STACK)["resources"]
+    own = [one for one in found if not one["type"].startswith("pulumi:")]
+    custom = sum(bool(one.get("custom")) for one in own)
+    return custom, len(own) - custom
 
 
 if __name__ == "__main__":

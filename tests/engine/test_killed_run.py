@@ -19,7 +19,7 @@ from tests.engine.conftest import Sandbox, child_environment, created
 STACK = "aws-prod"
 
 
-@pytest.mark.parametrize("after", [1, 25, 55])
+@pytest.mark.parametrize("after", [1, 25, 45])
 @pytest.mark.parametrize("victim", ["engine", "everything"])
 def test_killing_an_up_half_way_and_running_it_again(sandbox: Sandbox, after: int, victim: str) -> None:
     process = _start_up(sandbox.root, latency_ms=30)
@@ -47,7 +47,7 @@ def test_an_undisturbed_run_has_as_many_things(sandbox: Sandbox) -> None:
 
 
 def test_two_runs_at_once_one_waits_its_turn(sandbox: Sandbox) -> None:
-    process = _start_up(sandbox.root, latency_ms=100)
+    process = _start_up(sandbox.root, latency_ms=400)
     _wait_for(lambda: created(sandbox.session.workspace.cloud_file) >= 1, process)
     second = subprocess.run(
         [sys.executable, "-m", "gpuyard.cli.main", "up", STACK, "-C", str(sandbox.root)],

@@ -5,6 +5,7 @@ Nothing that git tracks is written: the engine keeps its salt in a copy of the s
 
 import json
 import os
+import re
 import shutil
 import socket
 import stat
@@ -20,6 +21,9 @@ from gpuyard.sandbox.engine import Engine
 from gpuyard.spec.problems import Problem, SpecError, did_you_mean, one_of
 
 FOLDER = ".sandbox"
+# What the engine writes beside 'config:' for the backend that the stack belongs to.
+_OWN_KEYS = re.compile(r"^(encryptionsalt|secretsprovider|encryptedkey):.*\n?", flags=re.MULTILINE)
+_SALT = re.compile(r"^encryptionsalt:.*$", flags=re.MULTILINE)
 
 
 class BusyError(Exception):
@@ -99,27 +103,28 @@ class Workspace:
         self._write_language_host()
 
     def prepare(self, stack: str) -> None:
-        """Copy project and stack file to where the engine reads them, keeping the engine's own entries of the copy."""
+        """Copy project and stack file to where the engine reads them, keeping the engine's own salt of the copy.
+
+        The stack file is copied as text: reading and writing YAML would cost more than the rest of the preparation.
+
+        Raises:
+            SpecError: There is no such stack, or its file holds encrypted values.
+        """
         settings = {
             **self.project.settings,
             "main": str(self.project.program.resolve()),
             "runtime": {"name": "python", "options": {"virtualenv": str(Path(sys.prefix).resolve())}},
         }
         settings.pop("stackConfigDir", None)
-        _write_yaml(self.directory / "Pulumi.yaml", settings)
-        copy = self.directory / f"Pulumi.{stack}.yaml"
+        # JSON is YAML.
+        _write(self.directory / "Pulumi.yaml", json.dumps(settings))
         source = self.project.stack_file(stack)
-        content = _read_yaml(source)
-        secret = next(_secrets(content.get("config"), "config"), None)
-        if secret is not None:
-            message = f"{secret} is encrypted for the stack's own backend, and the sandbox has no key for it."
-            raise SpecError([Problem((), message, "Leave it out of the stack file for the sandbox.", str(source))])
-        for key in ("encryptionsalt", "secretsprovider", "encryptedkey"):
-            content.pop(key, None)
-        kept = _read_yaml(copy).get("encryptionsalt") if copy.exists() else None
-        if kept:
-            content["encryptionsalt"] = kept
-        _write_yaml(copy, content)
+        text = source.read_text(encoding="utf-8")
+        if "secure:" in text:
+            _refuse_secrets(source)
+        copy = self.directory / f"Pulumi.{stack}.yaml"
+        salt = _SALT.search(copy.read_text(encoding="utf-8")) if copy.exists() else None
+        _write(copy, _OWN_KEYS.sub("", text).rstrip() + "\n" + (f"{salt[0].strip()}\n" if salt else ""))
 
     def environment(self, **more: str) -> dict[str, str]:
         """The environment in which the engine reads only the sandbox's state and reaches no backend."""
@@ -218,6 +223,14 @@ def _runs(pid: int) -> bool:
     return not (status.exists() and status.read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] == "Z")
 
 
+def _refuse_secrets(source: Path) -> None:
+    content: Any = cast(Any, YAML(typ="safe")).load(source.read_text(encoding="utf-8"))
+    secret = next(_secrets(content, ""), None)
+    if secret is not None:
+        message = f"{secret} is encrypted for the stack's own backend, and the sandbox has no key for it."
+        raise SpecError([Problem((), message, "Leave it out of the stack file for the sandbox.", str(source))])
+
+
 def _secrets(value: Any, path: str) -> Iterator[str]:
     """Paths of encrypted values in a stack file's configuration."""
     if isinstance(value, dict):
@@ -225,18 +238,13 @@ def _secrets(value: Any, path: str) -> Iterator[str]:
             if key == "secure":
                 yield path
             else:
-                yield from _secrets(inner, f"{path}.{key}")
+                yield from _secrets(inner, f"{path}.{key}" if path else key)
     elif isinstance(value, list):
         for place, inner in enumerate(cast(list[Any], value)):
             yield from _secrets(inner, f"{path}[{place}]")
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
-    return cast(dict[str, Any], cast(Any, YAML(typ="safe")).load(path.read_text(encoding="utf-8")) or {})
-
-
-def _write_yaml(path: Path, content: Mapping[str, Any]) -> None:
+def _write(path: Path, text: str) -> None:
     staged = path.with_name(f".{path.name}.{os.getpid()}")
-    with staged.open("w", encoding="utf-8") as stream:
-        cast(Any, YAML(typ="safe")).dump(dict(content), stream)
+    staged.write_text(text, encoding="utf-8")
     staged.replace(path)

@@ -46,7 +46,19 @@ def test_the_stack_file_is_copied_and_the_engines_own_salt_is_kept(workspace: Wo
     path.write_text(path.read_text() + "encryptionsalt: v1:ours\n")
     workspace.prepare("dev")
     assert copy(workspace)["encryptionsalt"] == "v1:ours"
+    assert copy(workspace)["config"] == {"aws:region": "us-east-1"}
     assert workspace.project.stack_file("dev").read_text() == STACK, "nothing that git tracks is written"
+    workspace.project.stack_file("dev").write_text("config: {}")
+    workspace.prepare("dev")
+    assert copy(workspace) == {"config": {}, "encryptionsalt": "v1:ours"}, (
+        "a file without a last line feed is copied too"
+    )
+
+
+def test_a_plain_word_secure_is_no_secret(workspace: Workspace) -> None:
+    workspace.project.stack_file("dev").write_text('config:\n  mine:text: "secure: yes"\n')
+    workspace.prepare("dev")
+    assert copy(workspace)["config"] == {"mine:text": "secure: yes"}
 
 
 def test_the_project_file_names_program_and_interpreter_outright(workspace: Workspace) -> None:
