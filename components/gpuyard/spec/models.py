@@ -2,9 +2,22 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from gpuyard.spec.values import Cidr, Count, Days, Flag, Hours, Name, PositiveCount, Real, Text, Whole, positive_count
+from gpuyard.spec.values import (
+    Cidr,
+    Count,
+    Days,
+    Device,
+    Flag,
+    Hours,
+    Name,
+    PositiveCount,
+    Real,
+    Text,
+    Whole,
+    positive_count,
+)
 
 Cloud = Literal["aws"]
 Environment = Literal["dev", "staging", "prod"]
@@ -84,7 +97,7 @@ class NodePoolSpec(_Model):
     """Size of an additional, snapshotted data disk in GiB."""
     image: Text | None = None
     """An image id (``ami-…``), or the name of a vendor image of the catalog."""
-    root_device: Annotated[str, StringConstraints(pattern=r"^/dev/[a-z0-9]{3,}$")] | None = None
+    root_device: Device | None = None
     """Root device of an image of your own, such as ``/dev/xvda``; that of the default image when left out."""
 
 

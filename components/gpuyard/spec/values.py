@@ -98,6 +98,12 @@ def _network(text: str) -> str:
     raise PydanticCustomError("cidr", message, {"network": str(whole)})
 
 
+def _device(text: str) -> str:
+    if re.fullmatch(r"/dev/[a-z0-9]{3,16}", text) is None:
+        raise PydanticCustomError("device", "should be the path of a device such as /dev/xvda")
+    return text
+
+
 Whole = Annotated[int, BeforeValidator(_whole)]
 Count = Annotated[int, BeforeValidator(_whole), Field(ge=0, le=COUNT_MAX)]
 PositiveCount = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=COUNT_MAX)]
@@ -107,4 +113,5 @@ Real = Annotated[float, BeforeValidator(_real)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=256, strip_whitespace=False)]
 Cidr = Annotated[str, AfterValidator(_network)]
+Device = Annotated[str, AfterValidator(_device)]
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]

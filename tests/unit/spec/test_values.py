@@ -91,3 +91,10 @@ def test_text_of_digits_stays_text():
 
 def test_a_number_is_no_text():
     assert problem(image=12345678901) == "image: should be text, not 12345678901."
+
+
+@pytest.mark.parametrize("text", ["xvda", "/dev/", "/dev/../etc", "/dev/XVDA", "/dev/sd a"])
+def test_a_root_device_is_the_path_of_a_device(text: str):
+    with pytest.raises(SpecError) as caught:
+        parse_spec(NodePoolSpec, {"nodes": 1, "gpu": "A10", "root_device": text})
+    assert str(caught.value) == f"root_device: should be the path of a device such as /dev/xvda, not {text!r}."
