@@ -14,7 +14,7 @@ WARM   := pulumi pulumi_aws pulumi_policy grpc google opentelemetry pydantic typ
 .PHONY: help setup engine up preview refresh destroy outputs test lint format unit bench lock clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -4
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -3
 
 # All set-up: the pinned dependencies and gpuyard itself, in .venv. `pulumi up` of the official CLI uses the same .venv.
 setup: $(STAMP)

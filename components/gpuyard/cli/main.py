@@ -15,6 +15,7 @@ from rich.console import Console
 from gpuyard import __version__
 from gpuyard.cli.catalog import catalog_app
 from gpuyard.cli.plan import plan
+from gpuyard.sandbox.cloud import DamagedError
 from gpuyard.sandbox.engine import EngineMissingError, find_engine
 from gpuyard.sandbox.workspace import BusyError
 from gpuyard.spec.problems import SpecError
@@ -117,7 +118,7 @@ def run() -> None:
         for problem in error.problems:
             _errors.print(f"  {problem}", markup=False)
         sys.exit(2)
-    except (EngineMissingError, BusyError) as error:
+    except (EngineMissingError, BusyError, DamagedError) as error:
         _errors.print(str(error), markup=False)
         sys.exit(3)
     except OSError as error:

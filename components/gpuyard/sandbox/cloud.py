@@ -37,6 +37,10 @@ class CloudResource:
     outputs: dict[str, Any]
 
 
+class DamagedError(Exception):
+    """A file of the sandbox cannot be read; the message says which, and what to do."""
+
+
 class AlreadyExistsError(Exception):
     """A thing of that type and id exists already."""
 
@@ -46,15 +50,23 @@ class SimulatedCloud:
 
     Args:
         path: The file it is kept in; made when missing.
+
+    Raises:
+        DamagedError: The file is no record of a simulated cloud.
     """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = sqlite3.connect(path, timeout=30, check_same_thread=False, isolation_level=None)
         # A killed process loses nothing this way; only a power failure could.
-        self._connection.execute("pragma journal_mode = wal")
-        self._connection.execute("pragma synchronous = off")
-        self._connection.execute(_SCHEMA)
+        try:
+            self._connection.execute("pragma journal_mode = wal")
+            self._connection.execute("pragma synchronous = off")
+            self._connection.execute(_SCHEMA)
+        except sqlite3.DatabaseError as error:
+            if "locked" in str(error):
+                raise
+            raise DamagedError(damaged(path, str(error))) from None
         self._lock = threading.Lock()
 
     def create(self, resource: CloudResource) -> None:
@@ -117,6 +129,11 @@ class SimulatedCloud:
     def _locked(self) -> Generator[sqlite3.Connection, None, None]:
         with self._lock:
             yield self._connection
+
+
+def damaged(path: Path, why: str) -> str:
+    """What to say of a file of the sandbox that cannot be read."""
+    return f"{path} is damaged ({why}). The sandbox holds nothing real: remove its folder and begin anew."
 
 
 def _texts(resource: CloudResource) -> tuple[str, str]:

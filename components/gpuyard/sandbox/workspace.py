@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from ruamel.yaml import YAML
 
+from gpuyard.sandbox.cloud import DamagedError, damaged
 from gpuyard.sandbox.engine import Engine
 from gpuyard.spec.problems import Problem, SpecError, did_you_mean, one_of
 
@@ -151,12 +152,19 @@ class Workspace:
         return self._state_file(stack).exists()
 
     def state(self, stack: str) -> dict[str, Any]:
-        """The engine's latest record of the stack; empty when there is none."""
+        """The engine's latest record of the stack; empty when there is none.
+
+        Raises:
+            DamagedError: The record cannot be read.
+        """
         path = self._state_file(stack)
         if not path.exists():
             return {}
-        checkpoint = json.loads(path.read_text(encoding="utf-8"))
-        return checkpoint.get("checkpoint", {}).get("latest") or {}
+        try:
+            checkpoint = json.loads(path.read_text(encoding="utf-8"))
+            return checkpoint["checkpoint"].get("latest") or {}
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise DamagedError(damaged(path, f"{type(error).__name__}: {error}")) from None
 
     def clear_dead_locks(self, stack: str) -> bool:
         """Remove the lock of a run that was killed; a lock of a living one is respected.

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from gpuyard.sandbox.cloud import DamagedError, SimulatedCloud
 from gpuyard.sandbox.engine import Engine
 from gpuyard.sandbox.workspace import BusyError, Workspace, read_project
 from gpuyard.spec.problems import SpecError
@@ -115,3 +116,18 @@ def test_a_project_file_that_is_none_is_said(tmp_path: Path, text: str) -> None:
     (tmp_path / "Pulumi.yaml").write_text(text)
     with pytest.raises(SpecError, match="is no Pulumi project file: it has no 'name'"):
         read_project(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 3}'])
+def test_a_damaged_record_is_said_with_what_to_do(workspace: Workspace, text: str) -> None:
+    path = workspace.folder / "state" / ".pulumi" / "stacks" / "mine" / "dev.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    with pytest.raises(DamagedError, match=r"dev.json is damaged .* remove its folder and begin anew"):
+        workspace.state("dev")
+
+
+def test_a_damaged_simulated_cloud_is_said_with_what_to_do(workspace: Workspace) -> None:
+    workspace.cloud_file.write_text("this is no database, and long enough to be read as one" * 40)
+    with pytest.raises(DamagedError, match=r"cloud.sqlite is damaged .* remove its folder and begin anew"):
+        SimulatedCloud(workspace.cloud_file)
