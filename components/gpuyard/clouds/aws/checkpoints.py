@@ -98,7 +98,7 @@ class _BucketBuilder:
             rules=[
                 aws.s3.BucketServerSideEncryptionConfigurationRuleArgs(
                     apply_server_side_encryption_by_default=_encryption(kms_key),
-                    bucket_key_enabled=True,
+                    bucket_key_enabled=True if kms_key else None,
                 )
             ],
             opts=opts,

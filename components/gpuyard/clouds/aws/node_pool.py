@@ -170,7 +170,6 @@ def _template(
             http_endpoint="enabled",
             http_tokens="required",
             http_put_response_hop_limit=1,
-            instance_metadata_tags="enabled",
         ),
         monitoring=aws.ec2.LaunchTemplateMonitoringArgs(enabled=True),
         placement=None if placement is None else aws.ec2.LaunchTemplatePlacementArgs(group_name=placement.name),

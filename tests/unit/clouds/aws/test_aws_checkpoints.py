@@ -28,7 +28,8 @@ def test_each_bucket_is_private_versioned_and_encrypted(part: str, preview: bool
         "status": "Enabled"
     }
     (rule,) = rendered.one("BucketServerSideEncryptionConfiguration", f"{name}-encryption").inputs["rules"]
-    assert rule == {"applyServerSideEncryptionByDefault": {"sseAlgorithm": "AES256"}, "bucketKeyEnabled": True}
+    # A bucket key is for keys of KMS only.
+    assert rule == {"applyServerSideEncryptionByDefault": {"sseAlgorithm": "AES256"}}
     assert rendered.one("BucketOwnershipControls", f"{name}-ownership").inputs["rule"] == {
         "objectOwnership": "BucketOwnerEnforced"
     }
@@ -140,6 +141,10 @@ def test_keys_of_ones_own_encrypt_the_bucket_and_the_copy_each_in_its_region(pro
         found.name: found.inputs["rules"][0]["applyServerSideEncryptionByDefault"]
         for found in rendered.all("BucketServerSideEncryptionConfiguration")
     }
+    assert all(
+        found.inputs["rules"][0]["bucketKeyEnabled"]
+        for found in rendered.all("BucketServerSideEncryptionConfiguration")
+    )
     assert encryption == {
         "aws-prod-checkpoints-encryption": {"sseAlgorithm": "aws:kms", "kmsMasterKeyId": KEY},
         "aws-prod-replica-encryption": {"sseAlgorithm": "aws:kms", "kmsMasterKeyId": there},

@@ -69,7 +69,6 @@ def test_metadata_needs_a_session_token_and_stays_on_the_node(stack: Rendered):
         "httpEndpoint": "enabled",
         "httpTokens": "required",
         "httpPutResponseHopLimit": 1,
-        "instanceMetadataTags": "enabled",
     }
 
 
