@@ -2,13 +2,10 @@
 
 import pulumi
 
-from gpuyard import SpecError, TrainingCluster
+from gpuyard import TrainingCluster
 from gpuyard.stack_config import read_cluster
 
-try:
-    cluster = TrainingCluster(pulumi.get_stack(), read_cluster())
-except SpecError as error:
-    raise pulumi.RunError(str(error)) from None
+cluster = TrainingCluster(pulumi.get_stack(), read_cluster())
 
 for key, value in cluster.summary().items():
     pulumi.export(key, value)

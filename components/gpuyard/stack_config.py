@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 
 from gpuyard.planning.check import check_stack_file
+from gpuyard.resources._common import ArgumentsError
 from gpuyard.spec.problems import Problem, SpecError
 from gpuyard.spec.stack_file import CLUSTER_KEY, read_stack_file
 
@@ -20,16 +21,19 @@ def read_cluster() -> Any:
         Plain data for TrainingCluster.
 
     Raises:
-        SpecError: There is no description, or it has problems.
+        ArgumentsError: There is no description, or it has problems.
     """
     path = _stack_file()
     if path is not None:
         shown = str(path.relative_to(pulumi.runtime.get_root_directory()))
-        check_stack_file(read_stack_file(path, shown), pulumi.get_stack())
+        try:
+            check_stack_file(read_stack_file(path, shown), pulumi.get_stack())
+        except SpecError as error:
+            raise ArgumentsError(error.problems) from None
     cluster = pulumi.Config("gpuyard").get_object("cluster")
     if cluster is None:
         remedy = f"Put it into the stack file under config: {CLUSTER_KEY}:"
-        raise SpecError([Problem((), f"stack '{pulumi.get_stack()}' has no cluster description.", remedy)])
+        raise ArgumentsError([Problem((), f"stack '{pulumi.get_stack()}' has no cluster description.", remedy)])
     return cluster
 
 

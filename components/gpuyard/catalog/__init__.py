@@ -11,10 +11,8 @@ from gpuyard.catalog.regions import Region, regions, zone_belongs_to
 from gpuyard.catalog.storage import (
     FileSystemType,
     NodeImage,
-    VolumeType,
     file_system_types,
     node_images,
-    volume_types,
 )
 
 __all__ = [
@@ -23,7 +21,6 @@ __all__ = [
     "InstanceType",
     "NodeImage",
     "Region",
-    "VolumeType",
     "file_system_types",
     "find_instance_types",
     "gpu_models_named",
@@ -32,6 +29,5 @@ __all__ = [
     "instance_types",
     "node_images",
     "regions",
-    "volume_types",
     "zone_belongs_to",
 ]

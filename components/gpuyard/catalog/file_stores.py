@@ -4,9 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from gpuyard.catalog._data import read_rows
-from gpuyard.catalog.storage import FileSystemType, file_system_types
-
-AWS_GIB_PER_TIB = 1000
+from gpuyard.catalog.storage import GIB_PER_TIB_AS_SOLD, FileSystemType, file_system_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ def _of_type(kind: FileSystemType) -> ParallelFileSystem:
         throughput_mb_per_s_per_tib=(kind.throughput_mb_per_s_per_tib or baseline) or None,
         write_mb_per_s_per_tib=None,
         throughput_max_mb_per_s=None,
-        gib_per_tib=AWS_GIB_PER_TIB,
+        gib_per_tib=GIB_PER_TIB_AS_SOLD,
         note=kind.note,
         source=kind.source,
         as_of=kind.as_of,

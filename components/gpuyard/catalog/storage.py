@@ -1,11 +1,14 @@
-"""File systems, volumes and node images that the clouds offer."""
+"""File systems and node images that the clouds offer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from gpuyard.catalog._data import read_rows
-from gpuyard.catalog.disks import BlockDisk, block_disks
+
+# AWS sells 2400 GiB of Lustre as 2.4 TiB, and counts throughput for each TiB by that.
+# Source: CreateFileSystem API reference (2.4 TiB at 50 MB/s/TiB yield 120 MB/s).
+GIB_PER_TIB_AS_SOLD = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +55,6 @@ class FileSystemType:
 
 
 @dataclass(frozen=True, slots=True)
-class VolumeType:
-    """One kind of block volume with its size and performance limits (GiB, IOPS, MiB/s)."""
-
-    cloud: str
-    name: str
-    size_min_gib: int
-    size_max_gib: int
-    iops_min: int
-    iops_max: int
-    iops_per_gib: float
-    throughput_min_mib_per_s: int | None
-    throughput_max_mib_per_s: int | None
-    throughput_mib_per_s_per_iops: float | None
-    source: str
-    as_of: str
-
-
-@dataclass(frozen=True, slots=True)
 class NodeImage:
     """One vendor image for GPU nodes: the parameter that names its newest id, and its root device."""
 
@@ -90,37 +75,6 @@ def file_system_types(cloud: str) -> dict[str, FileSystemType]:
 
 
 @cache
-def volume_types(cloud: str) -> dict[str, VolumeType]:
-    """Kinds of AWS volume by name, seen as the limits of what is asked for; empty for clouds that sell levels."""
-    if cloud != "aws":
-        return {}
-    return {disk.name: volume for disk in block_disks(cloud).values() if (volume := _volume(disk)) is not None}
-
-
-@cache
 def node_images(cloud: str) -> dict[str, NodeImage]:
     """Vendor images for GPU nodes of one cloud by name."""
     return {row["name"]: NodeImage(**row) for row in read_rows(f"{cloud}_images.json")}
-
-
-def _volume(disk: BlockDisk) -> VolumeType | None:
-    bought = disk.total_iops
-    if disk.size_min_gib is None or disk.size_max_gib is None or disk.iops.base is None:
-        return None
-    if bought is None or bought.max is None or bought.per_gib is None:
-        return None
-    baseline, most = disk.throughput, disk.total_throughput
-    return VolumeType(
-        cloud=disk.cloud,
-        name=disk.name,
-        size_min_gib=disk.size_min_gib,
-        size_max_gib=disk.size_max_gib,
-        iops_min=int(disk.iops.base),
-        iops_max=int(bought.max),
-        iops_per_gib=bought.per_gib,
-        throughput_min_mib_per_s=None if baseline is None or baseline.base is None else int(baseline.base),
-        throughput_max_mib_per_s=None if most is None or most.max is None else int(most.max),
-        throughput_mib_per_s_per_iops=disk.throughput_per_iops,
-        source=disk.source,
-        as_of=disk.as_of,
-    )

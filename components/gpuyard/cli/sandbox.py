@@ -15,7 +15,7 @@ from gpuyard.planning.check import check_stack_file
 from gpuyard.planning.plans import ClusterPlan
 from gpuyard.sandbox.engine import find_engine
 from gpuyard.sandbox.session import Outcome, Session
-from gpuyard.sandbox.workspace import Workspace, read_project
+from gpuyard.sandbox.workspace import Project, Workspace, read_project
 from gpuyard.spec.problems import Problem, SpecError
 from gpuyard.spec.stack_file import read_stack_file
 
@@ -55,13 +55,13 @@ def preview(root: Path, stack: str, policy_pack: Path | None, folder: Path | Non
 
 def refresh(root: Path, stack: str, folder: Path | None = None) -> int:
     """Compare record and simulated cloud; returns the exit code."""
-    session = _session(root, stack, [], folder=folder)
+    session = _session(read_project(root), stack, [], folder=folder)
     return int(_failed(session.run(stack, "refresh", "--yes", *_quiet())))
 
 
 def destroy(root: Path, stack: str, folder: Path | None = None) -> int:
     """Remove everything of a stack; returns the exit code."""
-    session = _session(root, stack, [], folder=folder)
+    session = _session(read_project(root), stack, [], folder=folder)
     if not session.workspace.exists(stack):
         _console.print(f"Stack '{stack}' does not exist in the sandbox: there is nothing to remove.")
         return 0
@@ -81,7 +81,7 @@ def destroy(root: Path, stack: str, folder: Path | None = None) -> int:
 
 def outputs(root: Path, stack: str, folder: Path | None = None) -> int:
     """Print a stack's outputs as JSON; returns the exit code."""
-    session = _session(root, stack, [], folder=folder)
+    session = _session(read_project(root), stack, [], folder=folder)
     if not session.workspace.exists(stack):
         raise SpecError([Problem((), f"stack '{stack}' does not exist in the sandbox.", f"Run: gpuyard up {stack}")])
     print(json.dumps(session.outputs(stack), indent=2))
@@ -102,13 +102,12 @@ def _prepared(
         raise SpecError([Problem((), f"{policy_pack} is no policy pack: it has no PulumiPolicy.yaml.")])
     packs = [pack.resolve() for pack in packs if (pack / "PulumiPolicy.yaml").is_file()]
     modules = [] if plan is None else [f"gpuyard.clouds.{plan.place.cloud}.{part}" for part in _PARTS]
-    return _session(root, stack, packs, ["gpuyard.resources.cluster", *modules] if modules else [], folder), plan
+    return _session(project, stack, packs, ["gpuyard.resources.cluster", *modules] if modules else [], folder), plan
 
 
 def _session(
-    root: Path, stack: str, packs: Sequence[Path], modules: Sequence[str] = (), folder: Path | None = None
+    project: Project, stack: str, packs: Sequence[Path], modules: Sequence[str] = (), folder: Path | None = None
 ) -> Session:
-    project = read_project(root.resolve())
     project.stack_file(stack)
     return Session(Workspace(project, find_engine(say), folder and folder.resolve()), packs, modules)
 

@@ -1,13 +1,13 @@
 """Parallel file systems: kind, capacity step and throughput choice."""
 
 from gpuyard.catalog import FileSystemType, file_system_types
+from gpuyard.catalog.storage import GIB_PER_TIB_AS_SOLD
 from gpuyard.planning.plans import FileSystemPlan, Place
 from gpuyard.planning.storage import key_problems
 from gpuyard.spec.models import FileSystemSpec
 from gpuyard.spec.problems import Path, Problem, one_of
 
 TYPE_BY_DURABILITY = {"persistent": "PERSISTENT_2", "scratch": "SCRATCH_2"}
-GIB_PER_TIB_AS_SOLD = 1000
 
 
 DEFAULT_BACKUP_KEEP_DAYS = 7

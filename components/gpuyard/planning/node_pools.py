@@ -30,7 +30,7 @@ def plan_node_pool(
     zones = tuple(spec.zones or ([place.zone] if place.zone else []))
     problems = [
         *_zone_problems(spec, kind, zones, place, path),
-        *_size_problems(spec, kind, path),
+        *_size_problems(spec, kind, place, path),
         *_capacity_problems(spec, place, path),
         *_pairing_problems(spec, kind, zones, path),
     ]
@@ -130,7 +130,7 @@ def zone_written_like(region: str, cloud: str) -> str:
     return f"A zone there is written like '{zone_example(region, cloud)}'{ids}."
 
 
-def _size_problems(spec: NodePoolSpec, kind: PoolKind, path: Path) -> list[Problem]:
+def _size_problems(spec: NodePoolSpec, kind: PoolKind, place: Place, path: Path) -> list[Problem]:
     low, high = spec.nodes.min, spec.nodes.max
     at = (*path, "nodes")
     if low > high:
@@ -145,7 +145,7 @@ def _size_problems(spec: NodePoolSpec, kind: PoolKind, path: Path) -> list[Probl
             )
         ]
     if spec.purchase == "capacity_block":
-        most = limit("aws", "capacity_block_nodes_max")
+        most = limit(place.cloud, "capacity_block_nodes_max")
         if low != high or high > most.values[0]:
             message = f"a capacity block holds a fixed number of nodes up to {most.values[0]}."
             return [Problem(at, message, f"Source: {most.source}.")]

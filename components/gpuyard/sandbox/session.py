@@ -69,7 +69,7 @@ class Session:
         Raises:
             BusyError: Another run works on the stack.
         """
-        if verb in ("preview", "up"):
+        if self.program_modules and verb in ("preview", "up"):
             threading.Thread(target=_import_all, args=(self.program_modules,), daemon=True).start()
         self.workspace.prepare(stack)
         was_killed = self.workspace.clear_dead_locks(stack)
@@ -188,7 +188,7 @@ def _import_all(modules: Sequence[str]) -> None:
     gc.disable()
     try:
         with suppress(ImportError):
-            for sdk, services in SERVICES.items() if modules else ():
+            for sdk, services in SERVICES.items():
                 load_leanly(sdk, services)
             for module in modules:
                 import_module(module)

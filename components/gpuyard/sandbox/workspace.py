@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from gpuyard.sandbox.cloud import DamagedError, damaged
 from gpuyard.sandbox.engine import Engine
@@ -61,7 +62,7 @@ class Project:
 
 
 def read_project(root: Path) -> Project:
-    """The project in a folder.
+    """The project in a folder; all its paths are absolute.
 
     Raises:
         SpecError: There is no usable ``Pulumi.yaml``.
@@ -72,6 +73,10 @@ def read_project(root: Path) -> Project:
     except OSError as error:
         hint = "Run it in the folder of a Pulumi project."
         raise SpecError([Problem((), f"cannot be read: {error.strerror}.", hint, str(path))]) from None
+    except (YAMLError, UnicodeDecodeError) as error:
+        why = " ".join(str(error).split())
+        raise SpecError([Problem((), f"is not valid YAML: {why}.", "", str(path))]) from None
+    root = root.resolve()
     known = cast(dict[str, Any], settings) if isinstance(settings, dict) else {}
     if not isinstance(known.get("name"), str):
         raise SpecError([Problem((), "is no Pulumi project file: it has no 'name'.", "", str(path), 1)])
@@ -213,10 +218,7 @@ def write_language_host(script: Path) -> None:
     script.parent.mkdir(parents=True, exist_ok=True)
     text = f'#!/bin/sh\nexec "{sys.executable}" -m gpuyard.sandbox.host_process "$@"\n'
     if not script.exists() or script.read_text(encoding="utf-8") != text:
-        staged = script.with_name(f"{script.name}.{os.getpid()}")
-        staged.write_text(text, encoding="utf-8")
-        staged.chmod(staged.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-        staged.replace(script)
+        _write(script, text, executable=True)
 
 
 def _runs(pid: int) -> bool:
@@ -252,7 +254,10 @@ def _secrets(value: Any, path: str) -> Iterator[str]:
             yield from _secrets(inner, f"{path}[{place}]")
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, text: str, *, executable: bool = False) -> None:
+    """Write a file as a whole: another run sees the old one or the new one, never a part."""
     staged = path.with_name(f".{path.name}.{os.getpid()}")
     staged.write_text(text, encoding="utf-8")
+    if executable:
+        staged.chmod(staged.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
     staged.replace(path)

@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuyard.catalog import volume_types
 from gpuyard.catalog.disks import MB_PER_MIB, Rate, block_disks
 
 LEVELS = [(cloud, name) for cloud in ("aws", "alicloud", "tencentcloud") for name in block_disks(cloud)]
@@ -93,12 +92,15 @@ def test_a_rate_with_an_unknown_part_is_unknown() -> None:
     assert Rate(100, 2, None).at(100) == 300
 
 
-def test_aws_volume_types_are_the_same_disks_seen_as_limits() -> None:
-    gp3 = volume_types("aws")["gp3"]
-    assert (gp3.iops_min, gp3.iops_max, gp3.iops_per_gib) == (3000, 80_000, 500)
-    assert (gp3.throughput_min_mib_per_s, gp3.throughput_max_mib_per_s) == (125, 2000)
-    assert gp3.throughput_mib_per_s_per_iops == 0.25
-    io2 = volume_types("aws")["io2"]
-    assert (io2.size_min_gib, io2.iops_min, io2.iops_max) == (4, 100, 256_000)
-    assert (io2.throughput_min_mib_per_s, io2.throughput_max_mib_per_s) == (None, None)
-    assert volume_types("alicloud") == {}
+def test_the_limits_of_aws_disks_are_the_documented_ones() -> None:
+    gp3 = block_disks("aws")["gp3"]
+    assert gp3.total_iops is not None
+    assert gp3.throughput is not None
+    assert gp3.total_throughput is not None
+    assert (gp3.iops.base, gp3.total_iops.max, gp3.total_iops.per_gib) == (3000, 80_000, 500)
+    assert (gp3.throughput.base, gp3.total_throughput.max) == (125, 2000)
+    assert gp3.throughput_per_iops == 0.25
+    io2 = block_disks("aws")["io2"]
+    assert io2.total_iops is not None
+    assert (io2.size_min_gib, io2.iops.base, io2.total_iops.max) == (4, 100, 256_000)
+    assert (io2.throughput and io2.throughput.base, io2.total_throughput) == (None, None)

@@ -131,3 +131,10 @@ def test_a_damaged_simulated_cloud_is_said_with_what_to_do(workspace: Workspace)
     workspace.cloud_file.write_text("this is no database, and long enough to be read as one" * 40)
     with pytest.raises(DamagedError, match=r"cloud.sqlite is damaged .* remove its folder and begin anew"):
         SimulatedCloud(workspace.cloud_file)
+
+
+@pytest.mark.parametrize("text", [b"name: [", b"a: b: c", b"\xff\xfe"], ids=["open", "two colons", "no UTF-8"])
+def test_a_project_file_that_is_no_yaml_is_bad_input(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "Pulumi.yaml").write_bytes(text)
+    with pytest.raises(SpecError, match="Pulumi.yaml: is not valid YAML: "):
+        read_project(tmp_path)
