@@ -3,6 +3,8 @@ from typing import Any
 
 import pytest
 
+from tests.changes import apply_changes
+
 from .recorder import Rendered, render, rendered_stack, stack_cluster
 
 STACKS = ("aws-dev", "aws-staging", "aws-prod")
@@ -34,15 +36,7 @@ def prod_with() -> Callable[[dict[str, Any]], Rendered]:
         from gpuyard import TrainingCluster
 
         cluster: Any = stack_cluster("aws-prod")
-        for dotted, value in changes.items():
-            *above, last = dotted.split(".")
-            at = cluster
-            for key in above:
-                at = at.setdefault(key, {})
-            if value is ...:
-                del at[last]
-            else:
-                at[last] = value
+        apply_changes(cluster, changes)
         return render(lambda: TrainingCluster("aws-prod", cluster), preview=False)
 
     return build

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from gpuyard.spec import ClusterSpec, SpecError, parse_spec
+from tests.changes import apply_changes
 
 STACKS = Path(__file__).parents[3] / "stacks"
 SMALLEST: dict[str, Any] = {
@@ -26,15 +27,7 @@ def described() -> Described:
 
     def build(changes: dict[str, Any]) -> dict[str, Any]:
         data = deepcopy(SMALLEST)
-        for dotted, value in changes.items():
-            *above, last = dotted.split(".")
-            at = data
-            for key in above:
-                at = at.setdefault(key, {})
-            if value is ...:
-                del at[last]
-            else:
-                at[last] = value
+        apply_changes(data, changes)
         return data
 
     return build
