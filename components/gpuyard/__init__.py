@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gpuyard.resources.args import (
         CheckpointStoreArgs,
         ClusterNetworkArgs,
+        GpuMonitoringArgs,
         GpuNodePoolArgs,
         ParallelFileSystemArgs,
         SnapshotPolicyArgs,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from gpuyard.resources.checkpoints import CheckpointStore
     from gpuyard.resources.cluster import TrainingCluster
     from gpuyard.resources.file_system import ParallelFileSystem
+    from gpuyard.resources.monitoring import GpuMonitoring
     from gpuyard.resources.network import ClusterNetwork
     from gpuyard.resources.node_pool import GpuNodePool
     from gpuyard.resources.snapshots import SnapshotPolicy
@@ -32,6 +34,8 @@ __all__ = [
     "CheckpointStoreArgs",
     "ClusterNetwork",
     "ClusterNetworkArgs",
+    "GpuMonitoring",
+    "GpuMonitoringArgs",
     "GpuNodePool",
     "GpuNodePoolArgs",
     "ParallelFileSystem",
@@ -48,6 +52,7 @@ __all__ = [
 _HOMES = {
     "CheckpointStore": "gpuyard.resources.checkpoints",
     "ClusterNetwork": "gpuyard.resources.network",
+    "GpuMonitoring": "gpuyard.resources.monitoring",
     "GpuNodePool": "gpuyard.resources.node_pool",
     "ParallelFileSystem": "gpuyard.resources.file_system",
     "Problem": "gpuyard.spec.problems",

@@ -43,7 +43,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def test_every_component_has_its_arguments_beside_it():
     components = [name for name in gpuyard.__all__ if f"{name}Args" in gpuyard.__all__]
-    assert len(components) == 6
+    assert len(components) == 7
     for name in components:
         assert getattr(gpuyard, name).__init__.__annotations__["args"] is getattr(gpuyard, f"{name}Args")
 

@@ -68,7 +68,9 @@ class ObjectStorageClass:
     """One class of object storage; ``None`` is unknown.
 
     ``min_storage_days`` and ``billed_object_min_kib`` are billed at least, even for objects that go earlier or are
-    smaller; ``needs_restore`` says whether an object must be restored before it can be read.
+    smaller; ``needs_restore`` says whether an object must be restored before it can be read. ``tier`` is what the class
+    is called in a cluster description, ``None`` where it has no name there. A lifecycle rule may move an object in at
+    ``move_in_after_days`` after its creation at the earliest, and on to the classes of ``moves_on_to``.
     """
 
     cloud: str
@@ -77,6 +79,9 @@ class ObjectStorageClass:
     min_storage_days: int | None
     billed_object_min_kib: int | None
     needs_restore: bool | None
+    tier: str | None
+    move_in_after_days: int | None
+    moves_on_to: tuple[str, ...] | None
     redundancy: str | None
     note: str | None
     source: str

@@ -17,8 +17,9 @@ class FileSystemType:
 
     A valid capacity is one of ``capacity_first_gib`` or a multiple of ``capacity_step_gib``; no maximum is stated.
     ``throughput_mb_per_s_per_tib`` lists the choices of MB/s per TiB, where AWS counts 1000 GiB as one TiB.
-    ``efa_capacity_step_gib`` is the step of a file system with EFA, by throughput choice;
-    ``baseline_mb_per_s_per_tib`` the MB/s per TiB of a kind that offers no choice.
+    ``efa_capacity_step_gib`` is the step of a file system with EFA, by throughput choice, None for kinds without EFA;
+    ``baseline_mb_per_s_per_tib`` the MB/s per TiB of a kind that offers no choice; ``metadata_lustre_versions`` the
+    Lustre versions with which metadata IOPS can be chosen.
     """
 
     cloud: str
@@ -38,6 +39,7 @@ class FileSystemType:
     source: str
     as_of: str
     baseline_mb_per_s_per_tib: int | None = None
+    metadata_lustre_versions: tuple[str, ...] = ()
 
     def takes_capacity(self, capacity_gib: int) -> bool:
         """Whether a file system of this kind can have exactly this capacity in GiB."""
@@ -52,6 +54,14 @@ class FileSystemType:
         under = max((size for size in steps if size <= capacity_gib), default=None)
         over = min(size for size in steps if size >= capacity_gib)
         return (over,) if under is None or under == over else (under, over)
+
+    def efa_step_gib(self, mb_per_s_per_tib: int) -> int:
+        """The step in GiB of a file system with EFA at one throughput choice.
+
+        Raises:
+            KeyError: This kind has no EFA, or no such choice.
+        """
+        return (self.efa_capacity_step_gib or {})[str(mb_per_s_per_tib)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,6 +144,8 @@ def _introduce(stack: str, plan: ClusterPlan | None, session: Session) -> None:
         _console.print(f"  pool {pool.name}: {size} × {types}. {' '.join(pool.reasons)}", markup=False)
     if plan is not None and plan.file_system is not None:
         _console.print(f"  file system: {' '.join(plan.file_system.reasons)}", markup=False)
+    if plan is not None and plan.snapshots is not None:
+        _console.print(f"  snapshots: {' '.join(plan.snapshots.reasons)}", markup=False)
     _console.print()
 
 

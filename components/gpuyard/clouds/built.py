@@ -1,6 +1,6 @@
 """What a cloud's builders give back: the same for every cloud."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pulumi import Output
@@ -18,7 +18,10 @@ class BuiltNetwork:
 
 @dataclass(frozen=True)
 class BuiltNodePool:
-    """A pool: its scaling group, template, placement group (None without one), role and image."""
+    """A pool: its scaling group, template, placement group, role, image, log group, and the queue of interruptions.
+
+    Placement group and queue are None without one.
+    """
 
     group_name: Output[str]
     template_id: Output[str]
@@ -26,6 +29,8 @@ class BuiltNodePool:
     role_name: Output[str]
     role_arn: Output[str]
     image_id: Output[str]
+    log_group_name: Output[str]
+    interruption_queue_url: Output[str] | None
 
 
 @dataclass(frozen=True)
@@ -55,3 +60,13 @@ class BuiltSnapshots:
 
     policy_id: Output[str]
     target_tags: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class BuiltMonitoring:
+    """The topic that messages go to, the alarms, and dashboard and budget (None without one)."""
+
+    topic_arn: Output[str]
+    alarm_names: Sequence[Output[str]]
+    dashboard_name: Output[str] | None
+    budget_name: Output[str] | None

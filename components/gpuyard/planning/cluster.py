@@ -1,16 +1,21 @@
 """The whole cluster: every part planned, every problem of every part together."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 from gpuyard.catalog import regions, zone_belongs_to
 from gpuyard.catalog.limits import limit
+from gpuyard.planning.checkpoints import plan_checkpoints
+from gpuyard.planning.file_system_clients import client_reasons, rdma_client_problems
 from gpuyard.planning.file_systems import plan_file_system
+from gpuyard.planning.monitoring import plan_monitoring
 from gpuyard.planning.network import plan_network
 from gpuyard.planning.node_pools import plan_node_pool, zone_written_like
-from gpuyard.planning.plans import ClusterPlan, NodePoolPlan, Place
-from gpuyard.planning.storage import plan_checkpoints, plan_snapshots
+from gpuyard.planning.plans import ClusterPlan, FileSystemPlan, NodePoolPlan, Place
+from gpuyard.planning.snapshots import plan_snapshots
 from gpuyard.spec.models import ClusterSpec
-from gpuyard.spec.problems import Problem, SpecError, did_you_mean
+from gpuyard.spec.problems import Path, Problem, SpecError, did_you_mean
 from gpuyard.spec.values import NAME_PATTERN, NAME_RULE
 
 RESERVED_TAG_PREFIX = "gpuyard:"
@@ -69,20 +74,25 @@ def try_plan_cluster(spec: ClusterSpec, name: str) -> tuple[ClusterPlan | None, 
         problems += found
         if pool is not None:
             pools.append(pool)
-    file_system, found = (
-        plan_file_system(spec.file_system, place, ("file_system",), linked=spec.checkpoints is not None)
-        if spec.file_system
-        else (None, [])
-    )
+    file_system, found = _file_system(spec, place, pools)
     problems += found
     checkpoints, found = plan_checkpoints(spec.checkpoints, place, ("checkpoints",)) if spec.checkpoints else (None, [])
     problems += found
     snapshots, found = plan_snapshots(spec.snapshots, place, ("snapshots",)) if spec.snapshots else (None, [])
     problems += found
+    monitoring, found = plan_monitoring(spec.monitoring, place, ("monitoring",)) if spec.monitoring else (None, [])
+    problems += found
+    problems += durability_problems(spec, file_system)
     named = [spec.zone] if spec.zone else []
     zones: dict[str, None] = dict.fromkeys([*named, *(zone for pool in pools for zone in pool.zones)])
     network, found = plan_network(
-        spec.network, spec.access, place, tuple(zones), tuple(pools), lustre=spec.file_system is not None
+        spec.network,
+        spec.access,
+        place,
+        tuple(zones),
+        tuple(pools),
+        file_system=spec.file_system is not None,
+        file_system_rdma=spec.file_system is not None and spec.file_system.rdma,
     )
     problems += found
     if problems or network is None:
@@ -96,11 +106,78 @@ def try_plan_cluster(spec: ClusterSpec, name: str) -> tuple[ClusterPlan | None, 
             file_system=file_system,
             checkpoints=checkpoints,
             snapshots=snapshots,
+            monitoring=monitoring,
             tags=dict(spec.tags),
             protect_data=spec.environment == "prod" if spec.protect_data is None else spec.protect_data,
         ),
         [],
     )
+
+
+def _file_system(
+    spec: ClusterSpec, place: Place, pools: list[NodePoolPlan]
+) -> tuple[FileSystemPlan | None, list[Problem]]:
+    """The file system for the pools that mount it, and what does not fit between them."""
+    if spec.file_system is None:
+        return None, []
+    path: Path = ("file_system",)
+    plan, problems = plan_file_system(
+        spec.file_system, place, path, linked=spec.checkpoints is not None, gpus=gpus_of_the_job(pools)
+    )
+    if plan is None:
+        return None, problems
+    # Of a pool that could not be planned nobody knows what it reaches.
+    if len(pools) == len(spec.node_pools):
+        problems += rdma_client_problems(plan, pools, path)
+    return replace(plan, reasons=(*plan.reasons, *client_reasons(plan, pools))), problems
+
+
+def gpus_of_the_job(pools: Sequence[NodePoolPlan]) -> int | None:
+    """GPUs that one job of the cluster runs on: those of the pools of fixed size, else of the elastic ones at most.
+
+    Args:
+        pools: The cluster's pools.
+
+    Returns:
+        The number, or None where a type's number of GPUs is unknown or there are no pools.
+    """
+    fixed = [pool for pool in pools if pool.kind != "elastic"] or pools
+    counts = [pool.instance_type.gpu_count for pool in fixed]
+    if not counts or None in counts:
+        return None
+    return sum((pool.instance_type.gpu_count or 0) * (pool.max_nodes - pool.spare_nodes) for pool in fixed)
+
+
+def durability_problems(spec: ClusterSpec, file_system: FileSystemPlan | None) -> list[Problem]:
+    """Problems of work that trains and has nowhere safe for its checkpoints.
+
+    A machine's own disks and a scratch file system are lost with a machine or a server, and a spot machine is taken
+    back at any time.
+
+    Args:
+        spec: What was asked for.
+        file_system: The file system's plan, None without one.
+
+    Returns:
+        At most one problem.
+    """
+    default = None if spec.workload is None else spec.workload.task
+    training = {
+        name: pool for name, pool in spec.node_pools.items() if (pool.task or default) not in (None, "inference")
+    }
+    if not training or spec.checkpoints is not None:
+        return []
+    remedy = "Add 'checkpoints: {keep_days: 14}'."
+    spot = [name for name, pool in training.items() if pool.purchase == "spot"]
+    if spot:
+        message = (
+            f"spot nodes ({', '.join(spot)}) are taken back at any time, and the cluster has no checkpoint bucket."
+        )
+        return [Problem(("checkpoints",), message, remedy)]
+    if spec.file_system is None or (file_system is not None and not file_system.persistent):
+        message = "nothing that lasts holds checkpoints: what is only on the nodes or on scratch is lost with them."
+        return [Problem(("checkpoints",), message, remedy)]
+    return []
 
 
 def _region_problems(spec: ClusterSpec) -> list[Problem]:

@@ -5,13 +5,15 @@ from gpuyard.catalog.limits import limit
 from gpuyard.planning.images import IMAGE_VENDOR, is_own_image
 from gpuyard.planning.offers import is_sold
 from gpuyard.planning.plans import Place, PoolKind
-from gpuyard.spec.models import NodePoolSpec
+from gpuyard.spec.node_pools import NodePoolSpec
 from gpuyard.spec.problems import Path, Problem, did_you_mean, first_of
 
 Chosen = tuple[tuple[InstanceType, ...], list[str], list[Problem]]
 
 # The vendor images are for x86: an Arm machine has to be named.
 _CPU_ARCH = "x86_64"
+# 24 GB of memory are shown as 22.4 to 24 GiB.
+SAME_MEMORY_SHARE = 0.1
 
 
 def choose_types(spec: NodePoolSpec, kind: PoolKind, place: Place, path: Path) -> Chosen:
@@ -129,17 +131,41 @@ def _fitting_types(spec: NodePoolSpec, kind: PoolKind, place: Place, path: Path)
     first = found[0]
     # A reservation is of one type.
     if kind == "elastic" and spec.purchase in ("spot", "on_demand"):
-        equal = [
-            row
-            for row in found
-            if (row.gpu_model, row.gpu_count, row.bare_metal) == (first.gpu_model, first.gpu_count, first.bare_metal)
-        ][: limit(place.cloud, "autoscaling_instance_types_max").values[0]]
-        names = ", ".join(row.instance_type for row in equal)
-        return tuple(equal), [f"{names}: each has {first.gpu_count} × {first.gpu_model}."], []
+        equal = _equivalent(first, found, spec, place)
+        return tuple(equal), [_why_equivalent(equal)], []
     others = [row.instance_type for row in found[1:]]
     reason = f"{first.instance_type} is the smallest type in {place.region} that fits"
     reason += f" (others: {first_of(others)})." if others else "."
     return (first,), [reason], []
+
+
+def _equivalent(first: InstanceType, found: list[InstanceType], spec: NodePoolSpec, place: Place) -> list[InstanceType]:
+    """Types that a pool may mix with its first one: as many GPUs of the same model, or of the same memory."""
+    if spec.mix == "gpu_memory":
+        others = _candidates(spec.model_copy(update={"gpu": None}), place.cloud, place.region)
+        found = [*found, *(row for row in others if row not in found and is_sold(row, spec.purchase) is not False)]
+    equal = [
+        row
+        for row in found
+        if (row.gpu_count, row.bare_metal) == (first.gpu_count, first.bare_metal)
+        and (row.gpu_model == first.gpu_model or (spec.mix == "gpu_memory" and _same_memory(row, first)))
+    ]
+    return equal[: limit(place.cloud, "autoscaling_instance_types_max").values[0]]
+
+
+def _same_memory(row: InstanceType, first: InstanceType) -> bool:
+    """Whether two types' GPUs are of one class of memory; makers and clouds count 24 GB and 24 GiB alike."""
+    if row.gpu_memory_gib is None or first.gpu_memory_gib is None:
+        return False
+    return abs(row.gpu_memory_gib - first.gpu_memory_gib) <= SAME_MEMORY_SHARE * first.gpu_memory_gib
+
+
+def _why_equivalent(equal: list[InstanceType]) -> str:
+    by_gpu: dict[str, list[str]] = {}
+    for row in equal:
+        by_gpu.setdefault(f"{row.gpu_count} × {row.gpu_model}", []).append(row.instance_type)
+    parts = [f"{', '.join(names)}: each has {gpus}" for gpus, names in by_gpu.items()]
+    return "; ".join(parts) + "."
 
 
 def _other_vendor(spec: NodePoolSpec, place: Place, path: Path) -> Problem | None:

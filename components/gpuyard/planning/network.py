@@ -21,7 +21,8 @@ def plan_network(
     zones: tuple[str, ...],
     pools: tuple[NodePoolPlan, ...],
     *,
-    lustre: bool,
+    file_system: bool,
+    file_system_rdma: bool = False,
 ) -> tuple[NetworkPlan | None, list[Problem]]:
     """What the network is.
 
@@ -34,12 +35,17 @@ def plan_network(
         place: Cloud and region.
         zones: Zones that need a subnet, in order.
         pools: The pools whose nodes need addresses.
-        lustre: Whether a Lustre file system will be in it.
+        file_system: Whether a parallel file system will be in it.
+        file_system_rdma: Whether nodes reach that file system over RDMA. Both must be in one /16 then, which no network
+            here exceeds.
 
     Returns:
         The plan, or None when there is none; and every problem found.
     """
     problems = ssh_problems(access, ("access", "ssh_from"))
+    if file_system_rdma and not file_system:
+        message = "there is no file system to reach over RDMA."
+        problems.append(Problem(("file_system_rdma",), message, "Set 'file_system' to true, or remove it."))
     at: Path = ("network", "cidr")
     whole = ip_network(spec.cidr)
     largest, smallest = limit(place.cloud, "network_prefix").values
@@ -86,7 +92,8 @@ def plan_network(
                 for zone, inner, outer in zip(zones, private, public, strict=True)
             ),
             nat=nat,
-            lustre=lustre,
+            file_system=file_system,
+            file_system_rdma=file_system_rdma,
             ssh_from=tuple(access.ssh_from),
         ),
         [],

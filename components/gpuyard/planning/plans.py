@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gpuyard.catalog import InstanceType
+from gpuyard.spec.node_pools import ScalingSpec
 
 # Where checkpoints lie, in the bucket and on the file system alike.
 CHECKPOINT_PREFIX = "checkpoints"
@@ -38,11 +39,23 @@ class InterfacePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class DiskPlan:
+    """One disk of a node: its class in the cloud's API, its size, and what is bought on top of what comes with it."""
+
+    disk_type: str
+    size_gib: int
+    iops: int | None = None
+    throughput_mib_per_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class NodePoolPlan:
     """One pool of nodes.
 
     ``kind`` is ``rdma`` (one zone, close together, fixed size), ``elastic`` (spot, several equivalent types) or
     ``fixed``. ``instance_types`` holds one type, or for an elastic pool all equivalent ones, smallest first.
+    ``min_nodes`` and ``max_nodes`` of a pool of fixed size hold its spare nodes too. ``scratch`` says whether the
+    machines' own NVMe disks become one scratch volume.
     """
 
     name: str
@@ -57,11 +70,19 @@ class NodePoolPlan:
     reservation_group_arn: str | None
     clustered: bool
     interfaces: tuple[InterfacePlan, ...]
-    root_disk_gib: int
-    data_disk_gib: int | None
+    root_disk: DiskPlan
+    data_disk: DiskPlan | None
+    scratch: bool
+    kms_key: str | None
+    log_keep_days: int
+    checkpoint_seconds: int
     image_id: str | None
     image_ssm_parameter: str | None
     root_device: str
+    spare_nodes: int = 0
+    on_demand_nodes: int = 0
+    desired_nodes: int | None = None
+    scaling: ScalingSpec | None = None
     reasons: tuple[str, ...] = ()
 
     @property
@@ -77,7 +98,11 @@ class NodePoolPlan:
 
 @dataclass(frozen=True, slots=True)
 class FileSystemPlan:
-    """One parallel file system; ``per_unit_mb_per_s_per_tib`` is None for kinds that offer no choice."""
+    """One parallel file system.
+
+    ``per_unit_mb_per_s_per_tib`` is None for kinds that offer no choice. ``metadata`` says whether the kind takes a
+    configuration of its metadata servers, ``metadata_iops`` what they must do, None for what comes with the capacity.
+    """
 
     type_name: str
     place: Place
@@ -90,31 +115,91 @@ class FileSystemPlan:
     s3_association: bool
     backup_keep_days: int
     kms_key: str | None
+    rdma: bool = False
+    metadata: bool = False
+    metadata_iops: int | None = None
+    compression: bool = True
+    imports: bool = True
+    exports: bool = True
     reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
+class TransitionPlan:
+    """Objects move to a storage class of the cloud's API after some days."""
+
+    after_days: int
+    storage_class: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixPlan:
+    """How long objects below one prefix are kept, and when they move to cheaper classes, soonest first."""
+
+    prefix: str
+    keep_days: int
+    transitions: tuple[TransitionPlan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class BucketPlan:
-    """The checkpoint bucket and, where asked for, its copy in a second region."""
+    """The checkpoint bucket and, where asked for, its copy in a second region; ``checkpoints`` is the first prefix.
+
+    ``replica_storage_class`` is the class that copies are written in, None for the object's own.
+    """
 
     region: str
-    keep_days: int
+    prefixes: tuple[PrefixPlan, ...]
     noncurrent_keep_days: int
     abort_uploads_after_days: int
     replica_region: str | None
     kms_key: str | None
     replica_kms_key: str | None = None
+    replica_storage_class: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPlan:
-    """How disks are snapshotted and how long snapshots and copies are kept."""
+    """When disks are snapshotted, and how long snapshots and copies are kept.
+
+    One of ``every_hours``, ``hours_utc`` (with ``weekdays``, empty for every day) and ``cron`` says when; one of
+    ``keep_days`` and ``keep_count`` says how long.
+    """
 
     region: str
-    every_hours: int
-    keep_days: int
+    every_hours: int | None
+    hours_utc: tuple[int, ...]
+    weekdays: tuple[str, ...]
+    cron: str | None
+    keep_days: int | None
+    keep_count: int | None
     copy_region: str | None
     copy_keep_days: int | None
+    copy_kms_key: str | None
+    fast_restore_zones: tuple[str, ...] = ()
+    fast_restore_count: int | None = None
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MonitoringPlan:
+    """What is watched, with every threshold, and the budget.
+
+    ``utilization_periods`` counts the periods of ``period_seconds`` that utilization or memory must stay beyond its
+    threshold.
+    """
+
+    place: Place
+    notify: tuple[str, ...]
+    gpu_utilization_below_percent: int
+    gpu_memory_above_percent: int
+    file_system_full_percent: int
+    period_seconds: int
+    utilization_periods: int
+    dashboard: bool
+    budget_amount: float | None = None
+    budget_currency: str | None = None
+    budget_alert_at_percent: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +213,7 @@ class SubnetPlan:
 
 @dataclass(frozen=True, slots=True)
 class NetworkPlan:
-    """The network: addresses, subnets by zone, the way out, who may use SSH, and whether Lustre runs in it.
+    """The network: addresses, subnets by zone, the way out, who may use SSH, and whether a file system is in it.
 
     ``nat`` is ``each_zone``, ``shared`` (one gateway in the first zone) or ``none``.
     """
@@ -137,7 +222,8 @@ class NetworkPlan:
     cidr: str
     subnets: tuple[SubnetPlan, ...]
     nat: Literal["each_zone", "shared", "none"]
-    lustre: bool
+    file_system: bool
+    file_system_rdma: bool
     ssh_from: tuple[str, ...]
 
 
@@ -152,5 +238,6 @@ class ClusterPlan:
     file_system: FileSystemPlan | None
     checkpoints: BucketPlan | None
     snapshots: SnapshotPlan | None
+    monitoring: MonitoringPlan | None = None
     tags: dict[str, str] = field(default_factory=dict[str, str])
     protect_data: bool = False

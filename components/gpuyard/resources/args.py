@@ -1,135 +1,25 @@
 """Arguments of the components, as every Pulumi language sees them.
 
-These are the spec's models again as TypedDicts, because Pulumi infers a component's schema from TypedDicts only; a test
-keeps the two equal. Values that decide what is built are plain; ids of things that exist are inputs.
+Values that decide what is built are plain; ids of things that exist are inputs.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from pulumi import Input
 
-
-class WorkloadArgs(TypedDict):
-    """What the cluster is for."""
-
-    task: str
-    """pretrain, full_finetune, lora, rl, vision or inference."""
-    model_parameters: NotRequired[float]
-    """Number of parameters of the model."""
-
-
-class ReservationArgs(TypedDict, total=False):
-    """Capacity that was bought before."""
-
-    id: str
-    """Id of a capacity reservation or capacity block."""
-    resource_group_arn: str
-    """ARN of a resource group of capacity reservations."""
-
-
-class PoolArgs(TypedDict):
-    """One pool of equal GPU nodes."""
-
-    nodes: Any
-    """Number of nodes, or a mapping with min and max."""
-    gpu: NotRequired[str]
-    """GPU by name, such as A100-80GB."""
-    gpus_per_node: NotRequired[int]
-    """GPUs in one node."""
-    instance_type: NotRequired[str]
-    """The cloud's name of the machine."""
-    bare_metal: NotRequired[bool]
-    """Only bare-metal machines, or only virtual ones."""
-    interconnect: NotRequired[str]
-    """rdma, nvlink or none."""
-    purchase: NotRequired[str]
-    """on_demand, spot, reserved or capacity_block."""
-    reservation: NotRequired[ReservationArgs]
-    """The capacity behind reserved or capacity_block."""
-    placement: NotRequired[str]
-    """cluster or none."""
-    zones: NotRequired[Sequence[str]]
-    """Zones the pool may use."""
-    root_disk_gib: NotRequired[int]
-    """Size of the root disk in GiB."""
-    data_disk_gib: NotRequired[int]
-    """Size of an additional data disk in GiB."""
-    image: NotRequired[str]
-    """An image id, or the name of a vendor image of the catalog."""
-    root_device: NotRequired[str]
-    """Root device of an image of your own, such as /dev/xvda."""
-
-
-class FileSystemShapeArgs(TypedDict):
-    """What a parallel file system is like."""
-
-    capacity_gib: int
-    """Capacity in GiB."""
-    throughput_mb_per_s: NotRequired[int]
-    """Throughput of the whole file system in MB/s."""
-    durability: NotRequired[str]
-    """persistent or scratch."""
-    backup_keep_days: NotRequired[int]
-    """Days that automatic backups are kept."""
-    kms_key: NotRequired[str]
-    """ARN of the key that encrypts it."""
-
-
-class FileSystemArgs(FileSystemShapeArgs):
-    """The cluster's parallel file system."""
-
-    region: NotRequired[str]
-    """Region, the cluster's when left out."""
-
-
-class CheckpointShapeArgs(TypedDict):
-    """What a checkpoint bucket is like."""
-
-    keep_days: int
-    """Days after which a checkpoint is removed."""
-    replicate_to: NotRequired[str]
-    """A second region that receives a copy."""
-    kms_key: NotRequired[str]
-    """ARN of the key that encrypts it."""
-    replica_kms_key: NotRequired[str]
-    """ARN of the key that encrypts the copy, a key of the copy's region."""
-
-
-class CheckpointArgs(CheckpointShapeArgs):
-    """The cluster's checkpoint bucket."""
-
-    region: NotRequired[str]
-    """Region, the cluster's when left out."""
-
-
-class SnapshotArgs(TypedDict):
-    """A snapshot schedule."""
-
-    every_hours: int
-    """Hours between two snapshots."""
-    keep_days: int
-    """Days that a snapshot is kept."""
-    copy_to: NotRequired[str]
-    """A second region that receives an encrypted copy."""
-    copy_keep_days: NotRequired[int]
-    """Days that the copy is kept."""
-
-
-class AccessArgs(TypedDict, total=False):
-    """Who may reach the nodes."""
-
-    ssh_from: Sequence[str]
-    """Networks that may use SSH."""
-
-
-class NetworkArgs(TypedDict, total=False):
-    """A network of the cluster's own."""
-
-    cidr: str
-    """Addresses of the network."""
-    egress: str
-    """nat or endpoints."""
+from gpuyard.resources.part_args import (
+    AccessArgs,
+    CheckpointArgs,
+    CheckpointShapeArgs,
+    FileSystemArgs,
+    FileSystemShapeArgs,
+    MonitoringArgs,
+    NetworkArgs,
+    PoolArgs,
+    SnapshotArgs,
+    WorkloadArgs,
+)
 
 
 class PlaceArgs(TypedDict):
@@ -157,8 +47,10 @@ class ClusterNetworkArgs(PartArgs, NetworkArgs, AccessArgs):
 
     zones: Sequence[str]
     """Zones that need a subnet."""
-    lustre: NotRequired[bool]
-    """Whether a Lustre file system will be in it; true when left out."""
+    file_system: NotRequired[bool]
+    """Whether a parallel file system will be in it; true when left out."""
+    file_system_rdma: NotRequired[bool]
+    """Whether nodes reach that file system over RDMA; false when left out."""
 
 
 class GpuNodePoolArgs(PartArgs, PoolArgs):
@@ -176,6 +68,16 @@ class GpuNodePoolArgs(PartArgs, PoolArgs):
     """ARN of the checkpoint bucket that nodes may use."""
     bucket_key_arn: NotRequired[Input[str]]
     """ARN of the key that encrypts that bucket, where it is one of your own."""
+    bucket_prefixes: NotRequired[Sequence[str]]
+    """Prefixes of that bucket that nodes may use beside checkpoints."""
+    file_system_dns_name: NotRequired[Input[str]]
+    """Name of a parallel file system that nodes mount."""
+    file_system_mount_name: NotRequired[Input[str]]
+    """Name of the tree that it exports."""
+    file_system_rdma: NotRequired[bool]
+    """Whether nodes reach that file system over RDMA; false when left out."""
+    subnet_cidrs: NotRequired[Sequence[str]]
+    """Addresses of those subnets, in the same order; when given, it is checked that they have room for the nodes."""
 
 
 class ParallelFileSystemArgs(PartArgs, FileSystemShapeArgs):
@@ -189,6 +91,10 @@ class ParallelFileSystemArgs(PartArgs, FileSystemShapeArgs):
     """Security groups that let Lustre through."""
     bucket_name: NotRequired[Input[str]]
     """Checkpoint bucket to link at /checkpoints."""
+    workload: NotRequired[WorkloadArgs]
+    """What the file system is for: with gpus it decides the throughput where none is given."""
+    gpus: NotRequired[int]
+    """GPUs of the job that uses it."""
     protect_data: NotRequired[bool]
     """Refuse to delete or replace it; on in prod when left out."""
 
@@ -205,6 +111,39 @@ class SnapshotPolicyArgs(PartArgs, SnapshotArgs):
 
     target_tags: Mapping[str, str]
     """Exact tags, key and value, of the volumes to snapshot."""
+    volume_key_arns: NotRequired[Input[Sequence[Input[str]]]]
+    """ARNs of the keys that encrypt those volumes, where they are your own."""
+
+
+class WatchedPoolArgs(TypedDict):
+    """A node pool that is watched."""
+
+    group_name: Input[str]
+    """Name of its scaling group."""
+    log_group_name: Input[str]
+    """Name of the log group of its nodes."""
+    rdma: NotRequired[bool]
+    """Whether its nodes are joined by RDMA; false when left out."""
+
+
+class WatchedFileSystemArgs(TypedDict):
+    """A file system that is watched."""
+
+    file_system_id: Input[str]
+    """Its id."""
+    capacity_gib: int
+    """Its capacity in GiB."""
+    throughput_mb_per_s: NotRequired[float]
+    """Its throughput in MB/s, where its kind promises one."""
+
+
+class GpuMonitoringArgs(PartArgs, MonitoringArgs):
+    """Arguments of GpuMonitoring."""
+
+    node_pools: Mapping[str, WatchedPoolArgs]
+    """The pools that are watched, by name."""
+    watched_file_system: NotRequired[WatchedFileSystemArgs]
+    """The file system that is watched."""
 
 
 class TrainingClusterArgs(PlaceArgs):
@@ -224,6 +163,8 @@ class TrainingClusterArgs(PlaceArgs):
     """The checkpoint bucket."""
     snapshots: NotRequired[SnapshotArgs]
     """The snapshot schedule."""
+    monitoring: NotRequired[MonitoringArgs]
+    """What is watched, and who hears of it."""
     access: NotRequired[AccessArgs]
     """Who may reach the nodes."""
     network: NotRequired[NetworkArgs]

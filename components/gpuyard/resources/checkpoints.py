@@ -3,7 +3,7 @@
 import pulumi
 
 from gpuyard.clouds.built import BuiltBucket
-from gpuyard.planning.storage import plan_checkpoints
+from gpuyard.planning.checkpoints import plan_checkpoints
 from gpuyard.resources._common import Arguments, ProtectedSpec, builder
 from gpuyard.resources.args import CheckpointStoreArgs
 from gpuyard.spec import CheckpointSpec
@@ -20,13 +20,15 @@ class CheckpointStore(pulumi.ComponentResource):
     """Address below which checkpoints belong."""
     replica_name: pulumi.Output[str] | None
     """Name of the copy, where there is one."""
+    prefixes: list[str]
+    """Prefixes whose objects have an end, ``checkpoints`` first."""
 
     def __init__(self, name: str, args: CheckpointStoreArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Create the bucket.
 
         Args:
             name: Name in front of every resource.
-            args: Place, retention and copy.
+            args: Place, prefixes with their retention, and copy.
             opts: Resource options.
 
         Raises:
@@ -47,11 +49,13 @@ class CheckpointStore(pulumi.ComponentResource):
         self.bucket_arn = built.arn
         self.uri = built.uri
         self.replica_name = built.replica_name
+        self.prefixes = [prefix.prefix for prefix in plan.prefixes]
         self.register_outputs(
             {
                 "bucketName": self.bucket_name,
                 "bucketArn": self.bucket_arn,
                 "uri": self.uri,
                 "replicaName": self.replica_name,
+                "prefixes": self.prefixes,
             }
         )

@@ -1,4 +1,4 @@
-"""TrainingCluster: network, node pools, file system, checkpoints and snapshots from one description."""
+"""TrainingCluster: network, node pools, file system, checkpoints, snapshots and monitoring from one description."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,11 +6,14 @@ from typing import Any
 import pulumi
 from pydantic import BaseModel
 
-from gpuyard.planning.cluster import plan_cluster
+from gpuyard.planning.cluster import gpus_of_the_job, plan_cluster
+from gpuyard.planning.file_system_clients import reaches_over_rdma
+from gpuyard.planning.plans import ClusterPlan, NodePoolPlan
 from gpuyard.resources._common import ArgumentsError, refuse_outputs
 from gpuyard.resources.args import TrainingClusterArgs
 from gpuyard.resources.checkpoints import CheckpointStore
 from gpuyard.resources.file_system import ParallelFileSystem
+from gpuyard.resources.monitoring import GpuMonitoring
 from gpuyard.resources.network import ClusterNetwork
 from gpuyard.resources.node_pool import GpuNodePool
 from gpuyard.resources.snapshots import SnapshotPolicy
@@ -64,15 +67,22 @@ class TrainingCluster(pulumi.ComponentResource):
         zones = [subnet.zone for subnet in plan.network.subnets]
         self.network = ClusterNetwork(
             f"{plan.name}-network",
-            self._args(spec.network, spec.access, zones=zones, lustre=plan.network.lustre),
+            self._args(
+                spec.network,
+                spec.access,
+                zones=zones,
+                file_system=plan.network.file_system,
+                file_system_rdma=plan.network.file_system_rdma,
+            ),
             self._child,
         )
         # Nodes need the way out and the rules of their group when they boot, Lustre needs its ports when it is made.
         self._after_network = pulumi.ResourceOptions(parent=self, depends_on=[self.network])
         self.checkpoints = self._checkpoints(spec)
-        self.file_system = self._file_system(spec)
-        self.node_pools = {pool.name: self._node_pool(spec, pool.name, pool.zones) for pool in plan.node_pools}
+        self.file_system = self._file_system(spec, plan)
+        self.node_pools = {pool.name: self._node_pool(spec, pool) for pool in plan.node_pools}
         self.snapshots = self._snapshots(spec)
+        self.monitoring = self._monitoring(spec, plan)
         self.network_id = self.network.network_id
         self.subnet_ids = self.network.subnet_ids
         self.node_security_group_id = self.network.node_security_group_id
@@ -104,6 +114,10 @@ class TrainingCluster(pulumi.ComponentResource):
                     "placement_group_name": pool.placement_group_name,
                     "role_arn": pool.role_arn,
                     "image_id": pool.image_id,
+                    "zones": pool.zones,
+                    "security_group_ids": pool.security_group_ids,
+                    "log_group_name": pool.log_group_name,
+                    "interruption_queue_url": pool.interruption_queue_url,
                 }
                 for name, pool in self.node_pools.items()
             },
@@ -118,11 +132,21 @@ class TrainingCluster(pulumi.ComponentResource):
             found["checkpoints"] = {"uri": self.checkpoints.uri, "replica": self.checkpoints.replica_name}
         if self.snapshots is not None:
             found["snapshots"] = {"policy_id": self.snapshots.policy_id}
+        if self.monitoring is not None:
+            found["monitoring"] = {
+                "topic_arn": self.monitoring.topic_arn,
+                "dashboard_name": self.monitoring.dashboard_name,
+            }
         return found
 
     def _args(self, *parts: BaseModel, **more: Any) -> Any:
         """Arguments of a part: what all share, what was asked for of it, and its links; nothing that is None."""
-        given = {key: value for part in parts for key, value in part.model_dump(exclude_none=True).items()}
+        # What nobody set is left to the component's own defaults: a default is not a wish.
+        given = {
+            key: value
+            for part in parts
+            for key, value in part.model_dump(exclude_none=True, exclude_unset=True).items()
+        }
         return {**self._shared, **given, **{key: value for key, value in more.items() if value is not None}}
 
     def _checkpoints(self, spec: ClusterSpec) -> CheckpointStore | None:
@@ -131,7 +155,11 @@ class TrainingCluster(pulumi.ComponentResource):
         args = self._args(spec.checkpoints, protect_data=self._protect_data)
         return CheckpointStore(self._name, args, self._child)
 
-    def _file_system(self, spec: ClusterSpec) -> ParallelFileSystem | None:
+    @staticmethod
+    def _workload(spec: ClusterSpec) -> dict[str, Any] | None:
+        return None if spec.workload is None else spec.workload.model_dump(exclude_none=True)
+
+    def _file_system(self, spec: ClusterSpec, plan: ClusterPlan) -> ParallelFileSystem | None:
         group = self.network.file_system_security_group_id
         if spec.file_system is None or spec.zone is None or group is None:
             return None
@@ -142,23 +170,57 @@ class TrainingCluster(pulumi.ComponentResource):
             subnet_id=self.network.subnet_ids[spec.zone],
             security_group_ids=[group],
             bucket_name=None if self.checkpoints is None else self.checkpoints.bucket_name,
+            workload=self._workload(spec),
+            gpus=gpus_of_the_job(plan.node_pools),
         )
         return ParallelFileSystem(self._name, args, self._after_network)
 
-    def _node_pool(self, spec: ClusterSpec, pool: str, zones: tuple[str, ...]) -> GpuNodePool:
+    def _node_pool(self, spec: ClusterSpec, pool: NodePoolPlan) -> GpuNodePool:
+        system, store = self.file_system, self.checkpoints
+        rdma = spec.file_system is not None and spec.file_system.rdma and reaches_over_rdma(pool) is not False
         args = self._args(
-            spec.node_pools[pool],
+            spec.node_pools[pool.name],
             zone=spec.zone,
-            workload=None if spec.workload is None else spec.workload.model_dump(exclude_none=True),
-            subnet_ids=[self.network.subnet_ids[zone] for zone in zones],
+            workload=self._workload(spec),
+            subnet_ids=[self.network.subnet_ids[zone] for zone in pool.zones],
             security_group_ids=[self.network.node_security_group_id],
-            bucket_arn=None if self.checkpoints is None else self.checkpoints.bucket_arn,
+            bucket_arn=None if store is None else store.bucket_arn,
             bucket_key_arn=None if spec.checkpoints is None else spec.checkpoints.kms_key,
+            bucket_prefixes=None if store is None else store.prefixes,
+            file_system_dns_name=None if system is None else system.dns_name,
+            file_system_mount_name=None if system is None else system.mount_name,
+            file_system_rdma=rdma,
         )
-        return GpuNodePool(f"{self._name}-{pool}", args, self._after_network)
+        return GpuNodePool(f"{self._name}-{pool.name}", args, self._after_network)
 
     def _snapshots(self, spec: ClusterSpec) -> SnapshotPolicy | None:
         if spec.snapshots is None:
             return None
-        args = self._args(spec.snapshots, target_tags={"gpuyard:snapshot": self._name})
+        keys = list(dict.fromkeys(pool.kms_key for pool in spec.node_pools.values() if pool.kms_key is not None))
+        args = self._args(spec.snapshots, target_tags={"gpuyard:snapshot": self._name}, volume_key_arns=keys or None)
         return SnapshotPolicy(self._name, args, self._child)
+
+    def _monitoring(self, spec: ClusterSpec, plan: ClusterPlan) -> GpuMonitoring | None:
+        if spec.monitoring is None:
+            return None
+        pools = {
+            pool.name: {
+                "group_name": self.node_pools[pool.name].group_name,
+                "log_group_name": self.node_pools[pool.name].log_group_name,
+                "rdma": pool.kind == "rdma",
+            }
+            for pool in plan.node_pools
+        }
+        args = self._args(spec.monitoring, node_pools=pools, watched_file_system=self._watched_file_system(plan))
+        return GpuMonitoring(self._name, args, self._child)
+
+    def _watched_file_system(self, plan: ClusterPlan) -> dict[str, Any] | None:
+        if self.file_system is None or plan.file_system is None:
+            return None
+        watched: dict[str, Any] = {
+            "file_system_id": self.file_system.file_system_id,
+            "capacity_gib": plan.file_system.capacity_gib,
+        }
+        if plan.file_system.throughput_mb_per_s is not None:
+            watched["throughput_mb_per_s"] = plan.file_system.throughput_mb_per_s
+        return watched

@@ -1,5 +1,7 @@
 """ParallelFileSystem: a parallel file system in the zone of the nodes."""
 
+from collections.abc import Sequence
+
 import pulumi
 
 from gpuyard.clouds.built import BuiltFileSystem
@@ -8,6 +10,11 @@ from gpuyard.planning.plans import FileSystemPlan, Place
 from gpuyard.resources._common import Arguments, ProtectedSpec, builder, waited_for
 from gpuyard.resources.args import ParallelFileSystemArgs
 from gpuyard.spec import FileSystemSpec, Problem
+from gpuyard.spec.values import PositiveCount
+
+
+class _OwnSpec(ProtectedSpec):
+    gpus: PositiveCount | None = None
 
 
 class ParallelFileSystem(pulumi.ComponentResource):
@@ -20,7 +27,11 @@ class ParallelFileSystem(pulumi.ComponentResource):
     mount_name: pulumi.Output[str]
     """Name of the exported tree."""
     mount_command: pulumi.Output[str]
-    """Command that mounts it on a node."""
+    """Command that mounts it on a node, over TCP and RDMA alike: for RDMA the client is set up before."""
+    zone: str
+    """Zone that it is in."""
+    security_group_ids: pulumi.Output[Sequence[str]]
+    """Security groups of its network interfaces."""
     throughput_mb_per_s: float | None
     """Throughput of the whole file system in MB/s, where its kind promises one."""
 
@@ -39,13 +50,16 @@ class ParallelFileSystem(pulumi.ComponentResource):
             name,
             args,
             spec=FileSystemSpec,
-            own=ProtectedSpec,
+            own=_OwnSpec,
             required=("subnet_id", "security_group_ids"),
             optional=("bucket_name",),
         )
 
+        own: _OwnSpec | None = arguments.own
+
         def planned(spec: FileSystemSpec, place: Place) -> tuple[FileSystemPlan | None, list[Problem]]:
-            return plan_file_system(spec, place, linked="bucket_name" in arguments.inputs)
+            linked = "bucket_name" in arguments.inputs
+            return plan_file_system(spec, place, linked=linked, gpus=None if own is None else own.gpus)
 
         plan = arguments.plan(planned)
         super().__init__("gpuyard:index:ParallelFileSystem", name, {}, opts)
@@ -62,6 +76,8 @@ class ParallelFileSystem(pulumi.ComponentResource):
         self.dns_name = built.dns_name
         self.mount_name = built.mount_name
         self.mount_command = built.mount_command
+        self.zone = plan.zone
+        self.security_group_ids = pulumi.Output.from_input(arguments.inputs["security_group_ids"])
         self.throughput_mb_per_s = plan.throughput_mb_per_s
         self.register_outputs(
             {
@@ -69,6 +85,8 @@ class ParallelFileSystem(pulumi.ComponentResource):
                 "dnsName": self.dns_name,
                 "mountName": self.mount_name,
                 "mountCommand": self.mount_command,
+                "zone": self.zone,
+                "securityGroupIds": self.security_group_ids,
                 "throughputMbPerS": self.throughput_mb_per_s,
             }
         )

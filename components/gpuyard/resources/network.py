@@ -20,7 +20,8 @@ from gpuyard.spec.values import Cidr, Flag, Text
 class _OwnSpec(OwnSpec):
     zones: Annotated[list[Text], Field(min_length=1)]
     ssh_from: list[Cidr] = []
-    lustre: Flag = True
+    file_system: Flag = True
+    file_system_rdma: Flag = False
 
     @property
     def access(self) -> AccessSpec:
@@ -37,14 +38,14 @@ class ClusterNetwork(pulumi.ComponentResource):
     node_security_group_id: pulumi.Output[str]
     """Security group of the nodes: open to itself in both directions, as EFA needs."""
     file_system_security_group_id: pulumi.Output[str] | None
-    """Security group of a Lustre file system that the nodes reach, where one is wanted."""
+    """Security group of a parallel file system that the nodes reach, where one is wanted."""
 
     def __init__(self, name: str, args: ClusterNetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Create the network.
 
         Args:
             name: Name in front of every resource.
-            args: Region, zones, addresses and who may use SSH.
+            args: Region, zones, addresses, whether a file system is in it, and who may use SSH.
             opts: Resource options.
 
         Raises:
@@ -57,7 +58,15 @@ class ClusterNetwork(pulumi.ComponentResource):
             wrong = _zone_problems(own.zones, place)
             if wrong:
                 return None, wrong
-            return plan_network(spec, own.access, place, tuple(own.zones), (), lustre=own.lustre)
+            return plan_network(
+                spec,
+                own.access,
+                place,
+                tuple(own.zones),
+                (),
+                file_system=own.file_system,
+                file_system_rdma=own.file_system_rdma,
+            )
 
         plan = arguments.plan(planned)
         super().__init__("gpuyard:index:ClusterNetwork", name, {}, opts)

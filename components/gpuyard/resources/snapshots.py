@@ -7,7 +7,7 @@ import pulumi
 from pydantic import Field
 
 from gpuyard.clouds.built import BuiltSnapshots
-from gpuyard.planning.storage import plan_snapshots
+from gpuyard.planning.snapshots import plan_snapshots
 from gpuyard.resources._common import Arguments, OwnSpec, builder
 from gpuyard.resources.args import SnapshotPolicyArgs
 from gpuyard.spec import SnapshotSpec
@@ -19,7 +19,7 @@ class _OwnSpec(OwnSpec):
 
 
 class SnapshotPolicy(pulumi.ComponentResource):
-    """Snapshots at fixed hours with an end to each, and an encrypted copy in a second region where asked for."""
+    """Snapshots at fixed times with an end to each, and an encrypted copy in a second region where asked for."""
 
     policy_id: pulumi.Output[str]
     """Id of the schedule."""
@@ -37,12 +37,12 @@ class SnapshotPolicy(pulumi.ComponentResource):
         Raises:
             SpecError: The arguments cannot be built; nothing has been registered then.
         """
-        arguments = Arguments(name, args, spec=SnapshotSpec, own=_OwnSpec)
+        arguments = Arguments(name, args, spec=SnapshotSpec, own=_OwnSpec, optional=("volume_key_arns",))
         plan = arguments.plan(plan_snapshots)
         target_tags: Mapping[str, str] = arguments.own.target_tags
         super().__init__("gpuyard:index:SnapshotPolicy", name, {}, opts)
         built: BuiltSnapshots = builder(arguments.built_in.cloud, "snapshots").build_snapshots(
-            name, plan, target_tags, arguments.tags(), self
+            name, plan, target_tags, arguments.inputs.get("volume_key_arns") or None, arguments.tags(), self
         )
         self.policy_id = built.policy_id
         self.target_tags = built.target_tags

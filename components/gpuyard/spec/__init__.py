@@ -2,9 +2,11 @@
 
 from gpuyard.spec.models import (
     AccessSpec,
+    BudgetSpec,
     CheckpointSpec,
     ClusterSpec,
     FileSystemSpec,
+    MonitoringSpec,
     NetworkSpec,
     NodePoolSpec,
     NodeRange,
@@ -17,9 +19,11 @@ from gpuyard.spec.problems import Problem, SpecError
 
 __all__ = [
     "AccessSpec",
+    "BudgetSpec",
     "CheckpointSpec",
     "ClusterSpec",
     "FileSystemSpec",
+    "MonitoringSpec",
     "NetworkSpec",
     "NodePoolSpec",
     "NodeRange",

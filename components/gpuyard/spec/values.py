@@ -104,14 +104,22 @@ def _device(text: str) -> str:
     return text
 
 
+def _address(text: str) -> str:
+    if re.fullmatch(r"[^@\s]{1,64}@[^@\s]+\.[^@\s]+", text) is None:
+        raise PydanticCustomError("address", "should be an e-mail address")
+    return text
+
+
 Whole = Annotated[int, BeforeValidator(_whole)]
 Count = Annotated[int, BeforeValidator(_whole), Field(ge=0, le=COUNT_MAX)]
 PositiveCount = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=COUNT_MAX)]
 Days = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=36_500)]
 Hours = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=8_760)]
+Percent = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=100)]
 Real = Annotated[float, BeforeValidator(_real)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=256, strip_whitespace=False)]
 Cidr = Annotated[str, AfterValidator(_network)]
+Address = Annotated[str, StringConstraints(max_length=254), AfterValidator(_address)]
 Device = Annotated[str, AfterValidator(_device)]
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]

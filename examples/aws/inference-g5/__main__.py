@@ -11,7 +11,7 @@ config = pulumi.Config()
 region = pulumi.Config("aws").require("region")
 zones = [f"{region}a", f"{region}b"]
 
-network = ClusterNetwork("serve", {"region": region, "zones": zones, "lustre": False})
+network = ClusterNetwork("serve", {"region": region, "zones": zones, "file_system": False})
 
 servers = GpuNodePool(
     "serve",

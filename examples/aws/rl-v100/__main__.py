@@ -7,7 +7,7 @@ from gpuyard import CheckpointStore, ClusterNetwork, GpuNodePool, SnapshotPolicy
 region = pulumi.Config("aws").require("region")
 zone = "usw2-az1"
 
-network = ClusterNetwork("rl", {"region": region, "zones": [zone], "lustre": False})
+network = ClusterNetwork("rl", {"region": region, "zones": [zone], "file_system": False})
 store = CheckpointStore("rl", {"region": region, "keep_days": 14})
 
 learner = GpuNodePool(

@@ -19,6 +19,7 @@ from gpuyard.catalog.limits import Limit
 from gpuyard.catalog.prices import PriceQuote
 from gpuyard.catalog.software import CudaRelease, ImageContents, PyTorchBuild
 from gpuyard.catalog.topology import Topology
+from gpuyard.catalog.xid_errors import XidError
 
 DATA = files("gpuyard.catalog") / "data"
 
@@ -31,6 +32,7 @@ TABLES: dict[str, tuple[type, tuple[str, ...]]] = {
     "pytorch_builds.json": (PyTorchBuild, ("pytorch", "cuda")),
     "image_contents.json": (ImageContents, ("name",)),
     "topologies.json": (Topology, ("cloud", "instance_types")),
+    "xid_errors.json": (XidError, ("code",)),
     "aws_file_systems.json": (FileSystemType, ("cloud", "name")),
     "aws_images.json": (NodeImage, ("cloud", "name")),
 }

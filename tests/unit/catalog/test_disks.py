@@ -24,7 +24,7 @@ LEVELS = [(cloud, name) for cloud in ("aws", "alicloud", "tencentcloud") for nam
         ("aws", "gp3", 1, 3000, 3000, 125 * MB_PER_MIB, 750 * MB_PER_MIB),
         ("aws", "gp3", 10, 3000, 5000, 125 * MB_PER_MIB, 1250 * MB_PER_MIB),
         ("aws", "gp3", 1000, 3000, 80_000, 125 * MB_PER_MIB, 2000 * MB_PER_MIB),
-        ("aws", "io2", 100, 100, 100_000, None, None),
+        ("aws", "io2", 100, 100, 100_000, 25.6 * MB_PER_MIB, 4000 * MB_PER_MIB),
         ("aws", "io1", 100, 100, 5000, None, None),
         # Tencent Cloud: more than 460 GiB may buy throughput, each MB/s with 128 IOPS.
         ("tencentcloud", "CLOUD_HSSD", 460, 24_800, 24_800, 350, 350),
@@ -103,4 +103,4 @@ def test_the_limits_of_aws_disks_are_the_documented_ones() -> None:
     io2 = block_disks("aws")["io2"]
     assert io2.total_iops is not None
     assert (io2.size_min_gib, io2.iops.base, io2.total_iops.max) == (4, 100, 256_000)
-    assert (io2.throughput and io2.throughput.base, io2.total_throughput) == (None, None)
+    assert (io2.throughput and io2.throughput.base, io2.throughput_per_iops) == (25.6, 0.256)

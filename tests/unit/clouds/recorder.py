@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 STACKS = Path(__file__).parents[3] / "stacks"
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 AMI = "ami-0123456789abcdef0"
+ACCOUNT = "123456789012"
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,19 @@ class Rendered:
         (found,) = [found for found in self.all(kind) if name is None or found.name == name]
         return found
 
+    def of_pool(self, kind: str, pool: str = "train") -> Registered:
+        """The only resource of a type that belongs to one pool of the cluster."""
+        (found,) = [found for found in self.all(kind) if f"-{pool}-" in found.name]
+        return found
+
 
 class _Mocks(mocks.Mocks):
     def __init__(self, *, preview: bool) -> None:
         self.preview = preview
 
     def call(self, args: mocks.MockCallArgs) -> Any:
+        if args.token == "aws:index/getCallerIdentity:getCallerIdentity":
+            return {"accountId": ACCOUNT, "arn": f"arn:aws:iam::{ACCOUNT}:user/x", "id": ACCOUNT, "userId": "AIDA"}
         return {"name": args.args["name"], "value": AMI, "insecureValue": AMI, "type": "String", "version": 1}
 
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
@@ -70,7 +78,9 @@ class _Mocks(mocks.Mocks):
             "bucket": f"{args.name}-1a2b3c",
             "dnsName": f"{args.name}.example",
             "mountName": "mnt",
+            "prefixListId": f"{args.name}-list",
             "latestVersion": 1,
+            "url": f"https://queues.example/{args.name}",
         }
         return f"{args.name}-id", {**computed, **args.inputs}
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gpuyard.planning import plan_cluster
-from gpuyard.planning.cluster import place_of, try_plan_cluster
+from gpuyard.planning.cluster import gpus_of_the_job, place_of, try_plan_cluster
 from gpuyard.planning.plans import ClusterPlan, Place
 from gpuyard.spec import ClusterSpec, SpecError, parse_spec
 
@@ -61,9 +61,9 @@ def test_every_part_is_planned():
 
 
 def test_parts_that_nobody_asked_for_are_not_planned():
-    found = plan(file_system=None, checkpoints=None, snapshots=None)
+    found = plan(file_system=None, checkpoints=None, snapshots=None, workload=None)
     assert (found.file_system, found.checkpoints, found.snapshots) == (None, None, None)
-    assert found.network.lustre is False
+    assert found.network.file_system is False
 
 
 def test_each_zone_that_is_used_has_one_subnet_the_clusters_own_first():
@@ -120,7 +120,7 @@ def test_data_is_protected_in_prod_unless_asked_otherwise(environment: str, aske
 
 
 def test_a_linked_file_system_has_no_backups_and_an_unlinked_one_has():
-    linked, alone = plan().file_system, plan(checkpoints=None).file_system
+    linked, alone = plan().file_system, plan(checkpoints=None, workload=None).file_system
     assert linked is not None
     assert alone is not None
     assert (linked.backup_keep_days, alone.backup_keep_days) == (0, 7)
@@ -179,3 +179,84 @@ def test_problems_may_be_had_as_a_value():
     assert found is None
     assert problems
     assert try_plan_cluster(spec(), "stack") == (plan(), [])
+
+
+# --- where checkpoints are safe
+
+
+@pytest.mark.parametrize("task", ["pretrain", "full_finetune", "lora", "rl", "vision"])
+def test_br_106_spot_training_without_a_checkpoint_bucket_is_refused(task: str):
+    assert wrong(checkpoints=None, workload={"task": task}) == [
+        "checkpoints: spot nodes (prep) are taken back at any time, and the cluster has no checkpoint bucket. Add "
+        "'checkpoints: {keep_days: 14}'."
+    ]
+
+
+ON_DEMAND: dict[str, Any] = {"node_pools": {"train": CLUSTER["node_pools"]["train"]}, "checkpoints": None}
+
+
+@pytest.mark.parametrize(
+    "file_system",
+    [
+        None,
+        {"capacity_gib": 2400, "durability": "scratch"},
+        {"capacity_gib": 2400, "aws": {"deployment": "SCRATCH_2"}},
+    ],
+)
+def test_disks_that_are_lost_with_a_machine_are_never_the_only_home_of_a_checkpoint(file_system: Any):
+    assert wrong(**ON_DEMAND, file_system=file_system) == [
+        "checkpoints: nothing that lasts holds checkpoints: what is only on the nodes or on scratch is lost with them. "
+        "Add 'checkpoints: {keep_days: 14}'."
+    ]
+
+
+def test_a_persistent_file_system_may_be_the_home_of_checkpoints():
+    assert plan(**ON_DEMAND).checkpoints is None
+
+
+def test_a_pool_of_another_task_is_judged_by_its_own():
+    """The spot pool only serves: what trains is on demand, with a persistent file system."""
+    prep = {**CLUSTER["node_pools"]["prep"], "task": "inference"}
+    found = plan(node_pools={"train": CLUSTER["node_pools"]["train"], "prep": prep}, checkpoints=None)
+    assert [pool.place.task for pool in found.node_pools] == ["pretrain", "inference"]
+
+
+def test_a_served_model_has_no_checkpoints_to_lose():
+    assert plan(checkpoints=None, workload={"task": "inference"}).checkpoints is None
+
+
+# --- what parts need of each other
+
+
+def test_throughput_follows_from_the_gpus_of_the_job_where_none_is_given():
+    found = plan()
+    pools = found.node_pools
+    assert gpus_of_the_job(pools) == 32
+    assert gpus_of_the_job(pools[1:]) == 8
+    assert gpus_of_the_job(()) is None
+    assert found.file_system is not None
+    assert any("The work needs" in reason for reason in found.file_system.reasons)
+
+
+def test_spare_nodes_do_not_make_a_job_larger():
+    train = {**CLUSTER["node_pools"]["train"], "spare_nodes": 1}
+    assert gpus_of_the_job(plan(node_pools={"train": train}).node_pools) == 32
+
+
+def test_a_file_system_with_rdma_needs_nodes_that_reach_it_so():
+    (message,) = wrong(file_system={"capacity_gib": 38_400, "rdma": True})
+    assert message.startswith("file_system.rdma: ")
+    assert "p4de.24xlarge" in message
+
+
+def test_a_pool_that_cannot_be_planned_is_not_blamed_for_what_it_cannot_reach():
+    pools = {"train": {"instance_type": "p5.48xlarge", "nodes": 2, "interconnect": "rdma", "log_keep_days": 2}}
+    (message,) = wrong(node_pools=pools, file_system={"capacity_gib": 38_400, "rdma": True})
+    assert message.startswith("node_pools.train.log_keep_days")
+
+
+def test_what_is_watched_is_planned_with_the_rest():
+    assert plan().monitoring is None
+    found = plan(monitoring={"for_minutes": 60}).monitoring
+    assert found is not None
+    assert (found.period_seconds, found.utilization_periods) == (300, 12)

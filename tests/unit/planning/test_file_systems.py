@@ -12,26 +12,15 @@ from hypothesis import strategies as st
 
 from gpuyard.catalog import file_system_types
 from gpuyard.planning.file_systems import plan_file_system
-from gpuyard.planning.plans import FileSystemPlan, Place
 from gpuyard.spec import FileSystemSpec, parse_spec
 
 from .conftest import PLACE
+from .file_system_helpers import right, wrong
 
-PATH = ("file_system",)
-
-
-def right(place: Place = PLACE, *, linked: bool = False, **values: Any) -> FileSystemPlan:
-    found, problems = plan_file_system(parse_spec(FileSystemSpec, values), place, PATH, linked=linked)
-    assert problems == []
-    assert found is not None
-    return found
-
-
-def wrong(place: Place = PLACE, *, linked: bool = False, **values: Any) -> list[str]:
-    found, problems = plan_file_system(parse_spec(FileSystemSpec, values), place, PATH, linked=linked)
-    assert found is None
-    assert problems
-    return [str(problem).removeprefix("file_system.") for problem in problems]
+OFFERED = {
+    "PERSISTENT_1": "50, 100 or 200 MB/s per TiB are offered",
+    "PERSISTENT_2": "125, 250, 500 or 1000 MB/s per TiB are offered",
+}
 
 
 @pytest.mark.parametrize("durability", ["persistent", "scratch"])
@@ -60,9 +49,23 @@ def test_br_017_other_sizes_are_refused_with_the_nearest(capacity_gib: int, near
     ]
 
 
+@pytest.mark.parametrize("deployment", ["SCRATCH_2", "PERSISTENT_1", "PERSISTENT_2"])
+def test_br_017_every_deployment_has_its_steps(deployment: str):
+    aws = {"deployment": deployment}
+    for capacity_gib in (1200, 2400, 4800):
+        plan = right(aws=aws, capacity_gib=capacity_gib)
+        assert (plan.type_name, plan.capacity_gib) == (deployment, capacity_gib)
+    assert wrong(aws=aws, capacity_gib=3600) == [
+        f"capacity_gib: {deployment} cannot have 3600 GiB. Nearest: 2400 or 4800 (allowed: 1200 or a multiple of 2400)."
+    ]
+
+
+@pytest.mark.parametrize("rdma", [False, True])
 @pytest.mark.parametrize("capacity_gib", [67_200, 460_800, 2_400_000])
-def test_br_020_no_maximum_is_invented(capacity_gib: int):
-    assert right(capacity_gib=capacity_gib).capacity_gib == capacity_gib
+def test_br_020_no_maximum_is_invented(capacity_gib: int, rdma: bool):
+    plan = right(capacity_gib=capacity_gib, rdma=rdma)
+    assert plan.capacity_gib == capacity_gib
+    assert not [reason for reason in plan.reasons if "maxim" in reason or "at most" in reason]
 
 
 @given(st.integers(1, 1_000_000))
@@ -120,9 +123,48 @@ def test_more_than_the_size_can_give_is_refused_with_a_size_that_would(
     capacity_gib: int, wanted: int, most: int, size: int
 ):
     assert wrong(capacity_gib=capacity_gib, throughput_mb_per_s=wanted) == [
-        f"throughput_mb_per_s: {capacity_gib} GiB of PERSISTENT_2 give at most {most} MB/s, not {wanted}. {size} GiB "
-        "would do."
+        f"throughput_mb_per_s: {capacity_gib} GiB of PERSISTENT_2 give at most {most} MB/s, not {wanted}: "
+        f"{OFFERED['PERSISTENT_2']}. {size} GiB would do."
     ]
+
+
+# BR-019: each deployment has choices of its own; one of another deployment is never asked for.
+@pytest.mark.parametrize(
+    ("deployment", "wanted", "per_unit"),
+    [
+        ("PERSISTENT_1", None, 50),
+        ("PERSISTENT_1", 120, 50),
+        ("PERSISTENT_1", 121, 100),
+        ("PERSISTENT_1", 300, 200),
+        ("PERSISTENT_2", None, 125),
+        ("PERSISTENT_2", 480, 250),
+        ("SCRATCH_2", None, None),
+    ],
+)
+def test_br_019_throughput_is_a_choice_of_the_deployment(deployment: str, wanted: int | None, per_unit: int | None):
+    plan = right(aws={"deployment": deployment}, capacity_gib=2400, throughput_mb_per_s=wanted)
+    assert plan.per_unit_mb_per_s_per_tib == per_unit
+    kind = file_system_types("aws")[deployment]
+    assert per_unit is None or per_unit in kind.throughput_mb_per_s_per_tib
+    assert (per_unit is not None) is kind.throughput_required
+
+
+@pytest.mark.parametrize(
+    ("deployment", "wanted", "most", "size"), [("PERSISTENT_1", 500, 480, 4800), ("PERSISTENT_2", 2401, 2400, 4800)]
+)
+def test_br_019_more_than_a_deployment_has_lists_its_choices(deployment: str, wanted: int, most: int, size: int):
+    assert wrong(aws={"deployment": deployment}, capacity_gib=2400, throughput_mb_per_s=wanted) == [
+        f"throughput_mb_per_s: 2400 GiB of {deployment} give at most {most} MB/s, not {wanted}: {OFFERED[deployment]}. "
+        f"{size} GiB would do."
+    ]
+
+
+def test_br_029_size_and_throughput_are_checked_as_a_pair():
+    assert [message.split(":")[0] for message in wrong(capacity_gib=18_000, throughput_mb_per_s=20_000)] == [
+        "capacity_gib",
+        "throughput_mb_per_s",
+    ]
+    assert right(capacity_gib=19_200, throughput_mb_per_s=9600).per_unit_mb_per_s_per_tib == 500
 
 
 @given(st.integers(1, 400).map(lambda steps: steps * 2400), st.integers(1, 500_000))
@@ -147,6 +189,39 @@ def test_br_019_scratch_offers_no_choice_of_throughput():
     assert (plan.per_unit_mb_per_s_per_tib, plan.throughput_mb_per_s, plan.persistent) == (None, None, False)
 
 
+@pytest.mark.parametrize(
+    ("durability", "deployment"),
+    [("persistent", "SCRATCH_2"), ("scratch", "PERSISTENT_1"), ("scratch", "PERSISTENT_2")],
+)
+def test_a_deployment_that_contradicts_the_durability_is_refused(durability: str, deployment: str):
+    assert wrong(capacity_gib=1200, durability=durability, aws={"deployment": deployment}) == [
+        f"aws.deployment: {deployment} contradicts 'durability: {durability}'. Leave one of the two out."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "deployment"),
+    [
+        ({}, "SCRATCH_2"),
+        ({}, "PERSISTENT_1"),
+        ({"durability": "persistent"}, "PERSISTENT_1"),
+        ({"durability": "scratch"}, "SCRATCH_2"),
+    ],
+)
+def test_a_deployment_stands_in_place_of_the_durability(values: dict[str, Any], deployment: str):
+    assert right(capacity_gib=1200, aws={"deployment": deployment}, **values).type_name == deployment
+
+
+@pytest.mark.parametrize("deployment", ["SCRATCH_2", "PERSISTENT_1", "PERSISTENT_2"])
+def test_the_newest_lustre_is_taken(deployment: str):
+    assert right(capacity_gib=1200, aws={"deployment": deployment}).lustre_version == "2.15"
+
+
+def test_compression_is_on_until_it_is_turned_off():
+    assert right(capacity_gib=1200).compression is True
+    assert right(capacity_gib=1200, compression=False).compression is False
+
+
 def test_a_file_system_in_another_region_than_the_nodes_is_refused():
     assert wrong(capacity_gib=1200, region="us-west-2") == [
         "region: the file system is in us-west-2, the nodes are in us-east-1. Set it to us-east-1 or leave it out: "
@@ -161,44 +236,13 @@ def test_a_file_system_needs_a_zone():
     ]
 
 
-@pytest.mark.parametrize(
-    ("values", "linked", "days"),
-    [
-        ({}, False, 7),
-        ({"backup_keep_days": 30}, False, 30),
-        ({"backup_keep_days": 0}, False, 0),
-        ({}, True, 0),
-        ({"backup_keep_days": 0}, True, 0),
-        ({"durability": "scratch"}, False, 0),
-    ],
-)
-def test_backups_are_kept_where_there_can_be_any(values: dict[str, Any], linked: bool, days: int):
-    assert right(capacity_gib=1200, linked=linked, **values).backup_keep_days == days
-
-
-@pytest.mark.parametrize(
-    ("values", "linked", "why"),
-    [
-        ({}, True, "linked to the checkpoint bucket, which FSx does not back up"),
-        ({"durability": "scratch"}, False, "a scratch file system"),
-    ],
-)
-def test_backups_where_there_are_none_are_refused(values: dict[str, Any], linked: bool, why: str):
-    assert wrong(capacity_gib=1200, backup_keep_days=7, linked=linked, **values) == [
-        f"backup_keep_days: there are no backups of a file system that is {why}. Remove it, or set it to 0."
-    ]
-
-
-def test_a_linked_file_system_says_why_it_has_no_backups():
-    assert right(capacity_gib=1200, linked=True).reasons[-1] == (
-        "No backups: the linked checkpoint bucket is the durable copy, and FSx backs up no linked file system."
-    )
-
-
 def test_a_scratch_file_system_takes_no_key():
     key = "arn:aws:kms:us-east-1:123456789012:key/1"
     assert wrong(durability="scratch", capacity_gib=1200, kms_key=key) == [
         "kms_key: a scratch file system takes no key of your own. Remove it, or use 'durability: persistent'."
+    ]
+    assert wrong(aws={"deployment": "SCRATCH_2"}, capacity_gib=1200, kms_key=key) == [
+        "kms_key: a scratch file system takes no key of your own. Remove it, or use 'deployment: PERSISTENT_2'."
     ]
     assert right(capacity_gib=1200, kms_key=key).kms_key == key
 

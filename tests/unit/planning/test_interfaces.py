@@ -10,6 +10,9 @@ import pytest
 from gpuyard.catalog import InstanceType, instance_types
 from gpuyard.planning.interfaces import plan_interfaces
 from gpuyard.planning.plans import InterfacePlan
+from gpuyard.planning.subnet_room import subnet_problems
+
+from .conftest import Pool, Refused
 
 WITH_EFA = [row for row in instance_types("aws").values() if row.has_rdma and row.rdma_cards is not None]
 
@@ -75,3 +78,48 @@ def test_a_card_0_that_takes_one_interface_cannot_carry_efa_besides_the_primary(
 @pytest.mark.parametrize(("kind", "takes"), [("interface", True), ("efa", True), ("efa-only", False)])
 def test_only_efa_only_takes_no_address(kind: str, takes: bool):
     assert InterfacePlan(0, 0, kind).takes_address is takes
+
+
+# --- the layout with more addresses
+
+
+@pytest.mark.parametrize("name", ["p5.48xlarge", "p5e.48xlarge"])
+def test_the_high_ip_layout_adds_an_address_on_every_fourth_card(name: str):
+    row = instance_types("aws")[name]
+    found = plan_interfaces(row, rdma=True, high_ip=True)
+    assert found is not None
+    places = [(one.network_card_index, one.device_index) for one in found]
+    assert len(set(places)) == len(places) == 40
+    with_address = [one.network_card_index for one in found if one.takes_address]
+    assert with_address == [0, 4, 8, 12, 16, 20, 24, 28]
+    assert sum(one.interface_type == "efa-only" for one in found) == 32
+
+
+def test_the_high_ip_layout_is_for_types_that_have_one(refused: Refused):
+    high = {"interconnect": "rdma", "aws": {"interface_layout": "high_ip"}}
+    (message,) = refused(instance_type="p4d.24xlarge", **high)
+    assert message.startswith(
+        "aws.interface_layout: p4d.24xlarge has no documented 'high_ip' layout. These have one: p5.48xlarge or "
+        "p5e.48xlarge (source: "
+    )
+    (message,) = refused(instance_type="p5.48xlarge", aws={"interface_layout": "high_ip"})
+    assert message.startswith("aws.interface_layout: 'high_ip' is a layout of RDMA interfaces, and the pool has none.")
+
+
+def test_br_007_the_high_ip_layout_counts_its_addresses(pool: Pool):
+    simple = pool(instance_type="p5.48xlarge", nodes=64, interconnect="rdma")
+    high = pool(instance_type="p5.48xlarge", nodes=64, interconnect="rdma", aws={"interface_layout": "high_ip"})
+    assert (simple.addresses_per_node, high.addresses_per_node) == (1, 8)
+    assert subnet_problems(simple, ["10.0.0.0/24"], ("subnet_cidrs",)) == []
+    assert [str(problem) for problem in subnet_problems(high, ["10.0.0.0/24"], ("subnet_cidrs",))] == [
+        "subnet_cidrs[0]: 64 nodes need 512 addresses (8 each), but 10.0.0.0/24 leaves 251 after 5 for the cloud. Use "
+        "a /22 or a larger one."
+    ]
+
+
+def test_every_subnet_of_a_pool_has_to_be_named(pool: Pool):
+    found = pool(gpu="A10", nodes={"min": 0, "max": 2}, zones=["us-east-1a", "us-east-1b"])
+    (problem,) = subnet_problems(found, ["10.0.0.0/24"], ("subnet_cidrs",))
+    assert str(problem) == (
+        "subnet_cidrs: names 1 subnets, but the pool has 2 zones: us-east-1a, us-east-1b. Give one for each zone."
+    )

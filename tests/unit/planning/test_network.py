@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuyard.catalog.limits import limit
 from gpuyard.planning.network import ADDRESSES_FOR_SERVICES, addresses_needed, plan_network
 from gpuyard.planning.plans import NetworkPlan, NodePoolPlan
 from gpuyard.spec import AccessSpec, NetworkSpec, Problem
@@ -28,7 +29,7 @@ def plan(
 ) -> tuple[NetworkPlan | None, list[Problem]]:
     spec = NetworkSpec.model_validate({"cidr": cidr, "egress": egress})
     access = AccessSpec(ssh_from=list(ssh_from))
-    return plan_network(spec, access, replace(PLACE, environment=environment), zones, pools, lustre=True)
+    return plan_network(spec, access, replace(PLACE, environment=environment), zones, pools, file_system=True)
 
 
 def right(*args: object, **values: object) -> NetworkPlan:
@@ -193,6 +194,24 @@ def test_ssh_from_the_internet_is_refused(cidr: str, what: str):
 @pytest.mark.parametrize("cidr", ["10.0.0.0/8", "203.0.113.0/24", "192.0.2.7/32", "2001:db8::/32"])
 def test_ssh_from_networks_of_people_is_taken(cidr: str):
     assert right(ssh_from=(cidr,)).ssh_from == (cidr,)
+
+
+def test_rdma_to_a_file_system_needs_one():
+    spec, access = NetworkSpec(), AccessSpec()
+    found, problems = plan_network(spec, access, PLACE, ZONES[:1], (), file_system=False, file_system_rdma=True)
+    assert found is None
+    assert [str(problem) for problem in problems] == [
+        "file_system_rdma: there is no file system to reach over RDMA. Set 'file_system' to true, or remove it."
+    ]
+    found, _ = plan_network(spec, access, PLACE, ZONES[:1], (), file_system=True, file_system_rdma=True)
+    assert found is not None
+    assert (found.file_system, found.file_system_rdma) == (True, True)
+
+
+def test_no_network_exceeds_the_16_that_a_file_system_and_its_rdma_clients_share():
+    """Source: https://docs.aws.amazon.com/fsx/latest/LustreGuide/efa-file-systems.html#efa-prerequisites."""
+    assert limit("aws", "network_prefix").values[0] == 16
+    assert wrong("10.64.0.0/15") == ["network.cidr: a network has a prefix of /16 to /28, not /15."]
 
 
 def test_problems_of_access_and_network_come_together():

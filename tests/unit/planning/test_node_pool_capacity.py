@@ -192,7 +192,7 @@ def test_a_type_that_the_zone_lacks_is_left_out_of_an_elastic_pool(monkeypatch: 
     plan = pool(gpu="A10", gpus_per_node=1, purchase="spot", zones=["use1-az3"])
     assert "g5.xlarge" not in [row.instance_type for row in plan.instance_types]
     assert plan.instance_type.instance_type == "g5.2xlarge"
-    assert plan.reasons[-1] == "Left out: g5.xlarge is not offered in zone use1-az3."
+    assert "Left out: g5.xlarge is not offered in zone use1-az3." in plan.reasons
 
 
 def test_an_unknown_zone_is_said_and_is_no_problem(pool: Pool):

@@ -6,10 +6,10 @@ import pytest
 
 from gpuyard.catalog import find_instance_types, instance_types, node_images
 from gpuyard.planning import images, plan_node_pool
-from gpuyard.planning.plans import Place
+from gpuyard.planning.plans import DiskPlan, Place
 from gpuyard.spec import NodePoolSpec, parse_spec
 
-from .conftest import PLACE, Pool, Refused
+from .conftest import Pool, Refused
 
 AFRICA = Place("aws", "af-south-1", "dev", zone="af-south-1a")
 
@@ -224,7 +224,7 @@ def test_an_elastic_pool_takes_every_type_with_the_same_gpus(pool: Pool):
     assert {(row.gpu_model, row.gpu_count, row.cpu_arch) for row in plan.instance_types} == {("A10G", 1, "x86_64")}
     vcpus = [row.vcpus or 0 for row in plan.instance_types]
     assert vcpus == sorted(vcpus)
-    assert plan.reasons == (f"{', '.join(names)}: each has 1 × A10G.",)
+    assert plan.reasons[0] == f"{', '.join(names)}: each has 1 × A10G."
 
 
 def test_a_fixed_pool_takes_one_type(pool: Pool):
@@ -288,7 +288,7 @@ def test_an_unknown_kind_of_machine_is_not_said_to_be_the_other(asked: bool, tex
 
 def test_sizes_of_disks_reach_the_plan(pool: Pool):
     plan = pool(gpu="A10", root_disk_gib=300, data_disk_gib=1000)
-    assert (plan.root_disk_gib, plan.data_disk_gib, plan.place) == (300, 1000, PLACE)
+    assert (plan.root_disk, plan.data_disk) == (DiskPlan("gp3", 300), DiskPlan("gp3", 1000))
 
 
 def test_the_vendor_images_driver_must_know_the_gpus():

@@ -8,6 +8,7 @@ from pulumi.runtime import mocks
 from gpuyard import (
     CheckpointStore,
     ClusterNetwork,
+    GpuMonitoring,
     GpuNodePool,
     ParallelFileSystem,
     SnapshotPolicy,
@@ -33,6 +34,10 @@ SMALLEST: dict[Any, dict[str, Any]] = {
     },
     CheckpointStore: {"region": "us-east-1", "keep_days": 30},
     SnapshotPolicy: {"region": "us-east-1", "every_hours": 6, "keep_days": 14, "target_tags": {"backup": "yes"}},
+    GpuMonitoring: {
+        "region": "us-east-1",
+        "node_pools": {"train": {"group_name": "x-train-group", "log_group_name": "/x/train"}},
+    },
     TrainingCluster: {
         "region": "us-east-1",
         "zone": "us-east-1a",
@@ -69,6 +74,8 @@ class Recorder(mocks.MockMonitor):
 
 class _Mocks(mocks.Mocks):
     def call(self, args: mocks.MockCallArgs) -> Any:
+        if args.token == "aws:index/getCallerIdentity:getCallerIdentity":
+            return {"accountId": "123456789012", "arn": "arn:x", "id": "123456789012", "userId": "AIDA"}
         return {"name": args.args["name"], "value": "ami-1", "type": "String"}
 
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, Any]]:

@@ -21,7 +21,14 @@ def definition(component: Any) -> Any:
 
 def test_all_parts_together_have_one_schema():
     found = analyzed(*PARTS)["component_definitions"]
-    assert set(found) == {"ClusterNetwork", "GpuNodePool", "ParallelFileSystem", "CheckpointStore", "SnapshotPolicy"}
+    assert set(found) == {
+        "ClusterNetwork",
+        "GpuNodePool",
+        "ParallelFileSystem",
+        "CheckpointStore",
+        "SnapshotPolicy",
+        "GpuMonitoring",
+    }
 
 
 @pytest.mark.parametrize("component", PARTS, ids=lambda one: one.__name__)

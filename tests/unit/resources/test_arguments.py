@@ -98,8 +98,8 @@ def test_br_083_protect_data_written_as_text(component: Any, build: Build, recor
     ]
 
 
-def test_br_083_lustre_written_as_text(build: Build, recorder: Recorder):
-    build(ClusterNetwork, lustre="false")
+def test_br_083_a_file_system_flag_written_as_text(build: Build, recorder: Recorder):
+    build(ClusterNetwork, file_system="false")
     groups = [name for kind, name, _ in recorder.registered if kind.endswith(":SecurityGroup")]
     assert groups == ["x-nodes-sg"]
 

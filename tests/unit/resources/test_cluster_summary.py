@@ -14,6 +14,7 @@ PARTS = {
     "file_system": {"capacity_gib": 2400, "throughput_mb_per_s": 600},
     "checkpoints": {"keep_days": 30, "replicate_to": "us-west-2"},
     "snapshots": {"every_hours": 6, "keep_days": 14},
+    "monitoring": {},
 }
 
 
@@ -47,6 +48,10 @@ def test_a_summary_names_every_part(summary: dict[str, Any]):
                 "placement_group_name": None,
                 "role_arn": "arn:mock:x-train-role",
                 "image_id": "ami-1",
+                "zones": ["us-east-1a"],
+                "security_group_ids": ["x-network-nodes-sg-id"],
+                "log_group_name": "x-train-logs",
+                "interruption_queue_url": None,
             }
         },
         "file_system": {
@@ -56,12 +61,13 @@ def test_a_summary_names_every_part(summary: dict[str, Any]):
         },
         "checkpoints": {"uri": "s3://x-checkpoints/checkpoints", "replica": "x-replica"},
         "snapshots": {"policy_id": "x-snapshots-id"},
+        "monitoring": {"topic_arn": "arn:mock:x-messages", "dashboard_name": "x-messages"},
     }
 
 
 def test_a_summary_leaves_out_what_there_is_not(build: Callable[..., Any]):
     found = build(TrainingCluster).summary()
-    assert not {"file_system", "checkpoints", "snapshots"} & set(found)
+    assert not {"file_system", "checkpoints", "snapshots", "monitoring"} & set(found)
 
 
 def test_nothing_in_a_summary_is_secret(summary: dict[str, Any]):
@@ -90,4 +96,5 @@ def test_the_parts_of_a_cluster_are_its_children(summary: dict[str, Any], record
         "ParallelFileSystem": "x",
         "GpuNodePool": "x-train",
         "SnapshotPolicy": "x",
+        "GpuMonitoring": "x",
     }

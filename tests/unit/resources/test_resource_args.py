@@ -5,18 +5,28 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from gpuyard.resources import args
+from gpuyard.resources import args, part_args
 from gpuyard.spec import models
 
 PAIRS = [
-    (args.PoolArgs, models.NodePoolSpec),
-    (args.FileSystemArgs, models.FileSystemSpec),
-    (args.CheckpointArgs, models.CheckpointSpec),
-    (args.SnapshotArgs, models.SnapshotSpec),
-    (args.AccessArgs, models.AccessSpec),
-    (args.NetworkArgs, models.NetworkSpec),
-    (args.WorkloadArgs, models.WorkloadSpec),
-    (args.ReservationArgs, models.ReservationSpec),
+    (part_args.PoolArgs, models.NodePoolSpec),
+    (part_args.ScalingArgs, models.ScalingSpec),
+    (part_args.QueueScalingArgs, models.QueueScalingSpec),
+    (part_args.ScheduledSizeArgs, models.ScheduledSizeSpec),
+    (part_args.AwsNodePoolArgs, models.AwsNodePoolSpec),
+    (part_args.ReservationArgs, models.ReservationSpec),
+    (part_args.FileSystemArgs, models.FileSystemSpec),
+    (part_args.AwsFileSystemArgs, models.AwsFileSystemSpec),
+    (part_args.CheckpointArgs, models.CheckpointSpec),
+    (part_args.PrefixArgs, models.PrefixSpec),
+    (part_args.SnapshotArgs, models.SnapshotSpec),
+    (part_args.AwsSnapshotArgs, models.AwsSnapshotSpec),
+    (part_args.AwsFastRestoreArgs, models.AwsFastRestoreSpec),
+    (part_args.MonitoringArgs, models.MonitoringSpec),
+    (part_args.BudgetArgs, models.BudgetSpec),
+    (part_args.AccessArgs, models.AccessSpec),
+    (part_args.NetworkArgs, models.NetworkSpec),
+    (part_args.WorkloadArgs, models.WorkloadSpec),
 ]
 
 
@@ -47,6 +57,7 @@ def test_a_clusters_arguments_have_every_field_of_the_spec():
         (args.CheckpointStoreArgs, models.CheckpointSpec),
         (args.ParallelFileSystemArgs, models.FileSystemSpec),
         (args.SnapshotPolicyArgs, models.SnapshotSpec),
+        (args.GpuMonitoringArgs, models.MonitoringSpec),
     ],
     ids=lambda one: one.__name__,
 )

@@ -10,7 +10,7 @@ from gpuyard.spec.parse import parse_what_is_right, right_parts
 from .conftest import SMALLEST, Described, Messages
 
 CLUSTER_KEYS = (
-    "access, checkpoints, cloud, environment, file_system, name, network, node_pools, protect_data, region, snapshots, "
+    "access, checkpoints, cloud, environment, file_system, monitoring, name, network, node_pools, protect_data, region, snapshots, "
     "tags, workload or zone"
 )
 TASKS = "pretrain, full_finetune, lora, rl, vision or inference"
@@ -59,7 +59,7 @@ def test_an_unknown_key_is_refused_with_the_nearest_or_all_known(
 def test_a_pool_may_be_called_as_a_key_of_a_pool(name: str, described: Described, messages: Messages):
     found = messages(described({"node_pools": {name: {"gpu": "A10", "nodes": 1, "zzzz": 2}}}))
     assert len(found) == 1
-    assert found[0].startswith(f"node_pools.{name}.zzzz: unknown key 'zzzz'. Known keys: bare_metal, ")
+    assert found[0].startswith(f"node_pools.{name}.zzzz: unknown key 'zzzz'. Known keys: aws, bare_metal, ")
 
 
 def test_a_pool_called_nodes_has_the_keys_of_a_pool(described: Described, messages: Messages):

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 import pulumi_aws as aws
 from pulumi import Input, Output, Resource, ResourceOptions
 
-from gpuyard.catalog.file_stores import object_storage_classes
 from gpuyard.clouds.aws.identity import role_for_service
 from gpuyard.clouds.built import BuiltBucket
-from gpuyard.planning.plans import CHECKPOINT_PREFIX, BucketPlan
+from gpuyard.planning.plans import CHECKPOINT_PREFIX, BucketPlan, PrefixPlan
 
 ROLE_TAG = "gpuyard:role"
 
@@ -128,12 +127,7 @@ class _BucketBuilder:
             region=region,
             bucket=bucket.id,
             rules=[
-                rule(
-                    id="expire-checkpoints",
-                    status="Enabled",
-                    filter=aws.s3.BucketLifecycleConfigurationRuleFilterArgs(prefix=f"{CHECKPOINT_PREFIX}/"),
-                    expiration=aws.s3.BucketLifecycleConfigurationRuleExpirationArgs(days=self.plan.keep_days),
-                ),
+                *(_prefix_rule(prefix) for prefix in self.plan.prefixes),
                 rule(
                     id="expire-old-versions",
                     status="Enabled",
@@ -193,7 +187,7 @@ class _BucketBuilder:
                     source_selection_criteria=criteria,
                     destination=aws.s3.BucketReplicationConfigRuleDestinationArgs(
                         bucket=target.arn,
-                        storage_class=_copy_class(self.plan.keep_days),
+                        storage_class=self.plan.replica_storage_class,
                         encryption_configuration=_copy_encryption(self.plan.replica_kms_key),
                     ),
                 )
@@ -202,10 +196,20 @@ class _BucketBuilder:
         )
 
 
-def _copy_class(keep_days: int) -> str:
-    """Infrequent access for a copy that is hardly ever read, unless its least billed time is longer than it is kept."""
-    least = object_storage_classes("aws")["STANDARD_IA"].min_storage_days
-    return "STANDARD_IA" if least is not None and keep_days >= least else "STANDARD"
+def _prefix_rule(prefix: PrefixPlan) -> aws.s3.BucketLifecycleConfigurationRuleArgs:
+    return aws.s3.BucketLifecycleConfigurationRuleArgs(
+        id=f"expire-{prefix.prefix}",
+        status="Enabled",
+        filter=aws.s3.BucketLifecycleConfigurationRuleFilterArgs(prefix=f"{prefix.prefix}/"),
+        transitions=[
+            aws.s3.BucketLifecycleConfigurationRuleTransitionArgs(
+                days=step.after_days, storage_class=step.storage_class
+            )
+            for step in prefix.transitions
+        ]
+        or None,
+        expiration=aws.s3.BucketLifecycleConfigurationRuleExpirationArgs(days=prefix.keep_days),
+    )
 
 
 def _encryption(

@@ -38,6 +38,9 @@ def build_file_system(
 ) -> BuiltFileSystem:
     """Create one file system in the zone of the nodes.
 
+    The command that mounts it is the same with and without EFA: the client finds its way to the servers over TCP, and
+    once it is set up for EFA it moves data over that.
+
     Args:
         name: Name in front of every resource.
         plan: What to create.
@@ -48,6 +51,8 @@ def build_file_system(
 
     Returns:
         Id, names and the command that mounts it.
+
+    Source: https://docs.aws.amazon.com/fsx/latest/LustreGuide/configure-efa-clients.html
     """
     backups = plan.backup_keep_days > 0
     system = aws.fsx.LustreFileSystem(
@@ -58,7 +63,9 @@ def build_file_system(
         storage_type="SSD",
         storage_capacity=plan.capacity_gib,
         per_unit_storage_throughput=plan.per_unit_mb_per_s_per_tib,
-        data_compression_type="LZ4",
+        data_compression_type="LZ4" if plan.compression else "NONE",
+        efa_enabled=True if plan.rdma else None,
+        metadata_configuration=_metadata(plan),
         subnet_ids=links.subnet_id,
         security_group_ids=links.security_group_ids,
         kms_key_id=plan.kms_key,
@@ -70,7 +77,7 @@ def build_file_system(
         tags={**tags, "Name": f"{name}-lustre"},
         opts=ResourceOptions(parent=parent, protect=protect, depends_on=list(links.ready)),
     )
-    if links.bucket_name is not None:
+    if links.bucket_name is not None and (plan.imports or plan.exports):
         _link(
             name,
             plan,
@@ -95,6 +102,16 @@ def build_file_system(
     )
 
 
+def _metadata(plan: FileSystemPlan) -> aws.fsx.LustreFileSystemMetadataConfigurationArgs | None:
+    """Metadata IOPS as asked for, else those that come with the capacity.
+
+    It can be given when the file system is made and never later, so that every kind that takes it gets it.
+    """
+    if plan.metadata_iops is not None:
+        return aws.fsx.LustreFileSystemMetadataConfigurationArgs(mode="USER_PROVISIONED", iops=plan.metadata_iops)
+    return aws.fsx.LustreFileSystemMetadataConfigurationArgs(mode="AUTOMATIC") if plan.metadata else None
+
+
 def _link(
     name: str,
     plan: FileSystemPlan,
@@ -103,17 +120,21 @@ def _link(
     tags: Mapping[str, str],
     opts: ResourceOptions,
 ) -> None:
-    """What is written below ``/checkpoints`` is exported to the bucket, and what is in the bucket is seen there."""
+    """What is written below ``/checkpoints`` goes to the bucket, what is in the bucket is seen there, or both."""
     aws.fsx.DataRepositoryAssociation(
         f"{name}-checkpoints",
         region=plan.place.region,
         file_system_id=system.id,
         file_system_path=f"/{CHECKPOINT_PREFIX}",
         data_repository_path=Output.concat("s3://", bucket_name, f"/{CHECKPOINT_PREFIX}"),
-        batch_import_meta_data_on_create=True,
+        batch_import_meta_data_on_create=plan.imports,
         s3=aws.fsx.DataRepositoryAssociationS3Args(
-            auto_import_policy=aws.fsx.DataRepositoryAssociationS3AutoImportPolicyArgs(events=list(EVENTS)),
-            auto_export_policy=aws.fsx.DataRepositoryAssociationS3AutoExportPolicyArgs(events=list(EVENTS)),
+            auto_import_policy=aws.fsx.DataRepositoryAssociationS3AutoImportPolicyArgs(events=list(EVENTS))
+            if plan.imports
+            else None,
+            auto_export_policy=aws.fsx.DataRepositoryAssociationS3AutoExportPolicyArgs(events=list(EVENTS))
+            if plan.exports
+            else None,
         ),
         tags={**tags, "Name": f"{name}-checkpoints"},
         opts=opts,

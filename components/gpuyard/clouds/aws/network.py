@@ -13,16 +13,30 @@ from gpuyard.planning.plans import NetworkPlan
 # Lustre clients and servers talk on these ports in both directions.
 # Source: https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html
 LUSTRE_PORTS = ((988, 988), (1018, 1023))
-# What nodes without internet need of AWS itself, besides S3.
-ENDPOINT_SERVICES = ("ssm", "ssmmessages", "ec2messages", "ec2", "fsx", "logs", "monitoring", "sts")
+# What nodes without internet need of AWS itself, besides S3: sessions and parameters (the first three), their own tags,
+# volumes and file system, logs and metrics, credentials, jobs that wait, and the hooks of their scaling group.
+ENDPOINT_SERVICES = (
+    "ssm",
+    "ssmmessages",
+    "ec2messages",
+    "ec2",
+    "fsx",
+    "logs",
+    "monitoring",
+    "sts",
+    "sqs",
+    "autoscaling",
+)
+HTTPS = (443, 443)
 
 
 def build_network(name: str, plan: NetworkPlan, tags: Mapping[str, str], parent: Resource) -> BuiltNetwork:
     """Create the network.
 
-    Nothing from the internet reaches it. Nodes open connections through a NAT gateway, or with ``nat`` off reach AWS's
-    own services through endpoints only; S3 is always reached through a gateway endpoint, so checkpoints neither leave
-    the region nor pass the NAT gateway.
+    Nothing from the internet reaches it. Nodes open connections through a NAT gateway, to anywhere, as what jobs fetch
+    comes from anywhere; or with ``nat`` off they reach AWS's own services through endpoints, and their group lets
+    nothing else out but what nodes and file system say to each other. S3 is always reached through a gateway
+    endpoint, so checkpoints neither leave the region nor pass the NAT gateway.
 
     Args:
         name: Name in front of every resource.
@@ -65,11 +79,14 @@ class _NetworkBuilder:
         tables = self._routes(private)
         nodes = self._group("nodes", "GPU nodes: open among themselves for EFA, closed from outside")
         self._open_to_itself(nodes)
-        self._rule(aws.vpc.SecurityGroupEgressRule, "nodes-out", nodes, cidr="0.0.0.0/0")
         for place, cidr in enumerate(self.plan.ssh_from):
             self._rule(aws.vpc.SecurityGroupIngressRule, f"nodes-ssh-{place}", nodes, ports=(22, 22), cidr=cidr)
-        storage = self._file_system_group(nodes) if self.plan.lustre else None
-        self._endpoints(list(private.values()), tables, nodes)
+        storage = self._file_system_group(nodes) if self.plan.file_system else None
+        objects = self._object_storage_endpoint(tables)
+        if self.plan.nat == "none":
+            self._only_to_services(list(private.values()), nodes, objects)
+        else:
+            self._rule(aws.vpc.SecurityGroupEgressRule, "nodes-out", nodes, cidr="0.0.0.0/0")
         return BuiltNetwork(
             network_id=self.vpc.id,
             subnet_ids={zone: subnet.id for zone, subnet in private.items()},
@@ -198,14 +215,22 @@ class _NetworkBuilder:
         self._rule(aws.vpc.SecurityGroupEgressRule, "nodes-self-out", group, peer=group)
 
     def _file_system_group(self, nodes: aws.ec2.SecurityGroup) -> aws.ec2.SecurityGroup:
+        """A group for the Lustre servers, open to itself and to the nodes: on Lustre's ports, with EFA altogether.
+
+        Source: https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html#efa-security-groups
+        """
         storage = self._group("lustre", "Lustre servers: reached by themselves and by the GPU nodes only")
         ingress, egress = aws.vpc.SecurityGroupIngressRule, aws.vpc.SecurityGroupEgressRule
-        for ports in LUSTRE_PORTS:
-            for part, group, peer in (
-                ("lustre-self", storage, storage),
-                ("lustre-nodes", storage, nodes),
-                ("nodes-lustre", nodes, storage),
-            ):
+        for part, group, peer in (
+            ("lustre-self", storage, storage),
+            ("lustre-nodes", storage, nodes),
+            ("nodes-lustre", nodes, storage),
+        ):
+            if self.plan.file_system_rdma:
+                self._rule(ingress, f"{part}-in", group, peer=peer)
+                self._rule(egress, f"{part}-out", group, peer=peer)
+                continue
+            for ports in LUSTRE_PORTS:
                 self._rule(ingress, f"{part}-in-{ports[0]}", group, peer=peer, ports=ports)
                 self._rule(egress, f"{part}-out-{ports[0]}", group, peer=peer, ports=ports)
         return storage
@@ -219,6 +244,7 @@ class _NetworkBuilder:
         peer: aws.ec2.SecurityGroup | None = None,
         ports: tuple[int, int] | None = None,
         cidr: str | None = None,
+        prefix_list_id: pulumi.Input[str] | None = None,
     ) -> None:
         version_6 = cidr is not None and ":" in cidr
         rule(
@@ -228,6 +254,7 @@ class _NetworkBuilder:
             referenced_security_group_id=None if peer is None else peer.id,
             cidr_ipv4=None if version_6 else cidr,
             cidr_ipv6=cidr if version_6 else None,
+            prefix_list_id=prefix_list_id,
             ip_protocol="-1" if ports is None else "tcp",
             from_port=None if ports is None else ports[0],
             to_port=None if ports is None else ports[1],
@@ -235,10 +262,8 @@ class _NetworkBuilder:
             opts=self.opts,
         )
 
-    def _endpoints(
-        self, subnets: list[aws.ec2.Subnet], tables: list[aws.ec2.RouteTable], nodes: aws.ec2.SecurityGroup
-    ) -> None:
-        aws.ec2.VpcEndpoint(
+    def _object_storage_endpoint(self, tables: list[aws.ec2.RouteTable]) -> aws.ec2.VpcEndpoint:
+        return aws.ec2.VpcEndpoint(
             f"{self.name}-s3",
             region=self.plan.region,
             vpc_id=self.vpc.id,
@@ -248,10 +273,19 @@ class _NetworkBuilder:
             tags=self._named("s3"),
             opts=self.opts,
         )
-        if self.plan.nat != "none":
-            return
+
+    def _only_to_services(
+        self, subnets: list[aws.ec2.Subnet], nodes: aws.ec2.SecurityGroup, objects: aws.ec2.VpcEndpoint
+    ) -> None:
+        """Endpoints of AWS's services, and HTTPS from the nodes to them and to S3; names and time need no rule.
+
+        Source: https://docs.aws.amazon.com/vpc/latest/userguide/vpc-security-groups.html
+        """
+        ingress, egress = aws.vpc.SecurityGroupIngressRule, aws.vpc.SecurityGroupEgressRule
         group = self._group("endpoints", "AWS services, reached by the GPU nodes only")
-        self._rule(aws.vpc.SecurityGroupIngressRule, "endpoints-in", group, peer=nodes, ports=(443, 443))
+        self._rule(ingress, "endpoints-in", group, peer=nodes, ports=HTTPS)
+        self._rule(egress, "nodes-endpoints-out", nodes, peer=group, ports=HTTPS)
+        self._rule(egress, "nodes-s3-out", nodes, prefix_list_id=objects.prefix_list_id, ports=HTTPS)
         for service in ENDPOINT_SERVICES:
             aws.ec2.VpcEndpoint(
                 f"{self.name}-{service}",

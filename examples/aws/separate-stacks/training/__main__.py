@@ -8,7 +8,7 @@ region, zone = pulumi.Config("aws").require("region"), "usw2-az2"
 storage = pulumi.StackReference(f"{pulumi.get_organization()}/training-storage/{pulumi.get_stack()}")
 
 # One group that is open to itself serves EFA and Lustre alike: no second one for the file system.
-network = ClusterNetwork("train", {"region": region, "zones": [zone], "lustre": False})
+network = ClusterNetwork("train", {"region": region, "zones": [zone], "file_system": False})
 after_network = pulumi.ResourceOptions(depends_on=[network])
 
 # Scratch: what must survive is exported to the bucket behind /checkpoints.

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from ..recorder import Rendered, rendered_stack
+from gpuyard import CheckpointStore
+
+from ..recorder import Rendered, render, rendered_stack
+from .test_aws_api import judged
 
 ProdWith = Callable[[dict[str, Any]], Rendered]
 KEY = "arn:aws:kms:us-east-1:123456789012:key/1"
@@ -83,6 +86,91 @@ def test_checkpoints_and_their_old_versions_end(name: str, days: int):
 def test_the_copy_ends_as_well():
     found = rules(rendered_stack("aws-prod", preview=False), "aws-prod-replica")
     assert found["expire-checkpoints"]["expiration"] == {"days": 30}
+
+
+TIERED: dict[str, Any] = {
+    "keep_days": 400,
+    "tiers": {"archive": 90, "infrequent": 30, "deep_archive": 180},
+    "prefixes": {"cold": {"keep_days": 2_000, "tiers": {"deep_archive": 1}}, "logs": {"keep_days": 7}},
+    "replicate_to": "us-west-2",
+}
+
+
+def store(**values: Any) -> Rendered:
+    """One store alone, as an update."""
+    args: Any = {"region": "us-east-1", **values}
+    return render(lambda: CheckpointStore("x", args), preview=False)
+
+
+@pytest.mark.parametrize("part", ["checkpoints", "replica"])
+def test_each_prefix_has_one_rule_with_its_moves_and_its_end(part: str):
+    found = rules(store(**TIERED), f"x-{part}")
+    assert list(found) == ["expire-checkpoints", "expire-cold", "expire-logs", "expire-old-versions", "abort-uploads"]
+    assert found["expire-checkpoints"] == {
+        "id": "expire-checkpoints",
+        "status": "Enabled",
+        "filter": {"prefix": "checkpoints/"},
+        "transitions": [
+            {"days": 30, "storageClass": "STANDARD_IA"},
+            {"days": 90, "storageClass": "GLACIER"},
+            {"days": 180, "storageClass": "DEEP_ARCHIVE"},
+        ],
+        "expiration": {"days": 400},
+    }
+    assert found["expire-cold"]["filter"] == {"prefix": "cold/"}
+    assert found["expire-cold"]["transitions"] == [{"days": 1, "storageClass": "DEEP_ARCHIVE"}]
+    assert found["expire-cold"]["expiration"] == {"days": 2_000}
+    assert found["expire-logs"] == {
+        "id": "expire-logs",
+        "status": "Enabled",
+        "filter": {"prefix": "logs/"},
+        "expiration": {"days": 7},
+    }
+    assert found["expire-old-versions"]["expiration"] == {"expiredObjectDeleteMarker": True}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"keep_days": 30},
+        TIERED,
+        {"keep_days": 400, "tiers": {"automatic": 1}, "replicate_to": "us-west-2"},
+        {"keep_days": 60, "replicate_to": "us-west-2"},
+    ],
+    ids=["plain", "tiered", "automatic", "copied"],
+)
+def test_lifecycles_and_copies_are_what_the_api_takes(values: dict[str, Any]):
+    buckets = 2 if "replicate_to" in values else 1
+    kinds = judged(store(**values))
+    assert kinds.count("BucketLifecycleConfiguration") == buckets
+    assert kinds.count("BucketReplicationConfig") == buckets - 1
+
+
+@pytest.mark.parametrize(
+    ("values", "storage_class"),
+    [
+        ({"keep_days": 30}, "STANDARD_IA"),
+        ({"keep_days": 29}, None),
+        ({"keep_days": 400, "tiers": {"archive": 60}}, "STANDARD_IA"),
+        ({"keep_days": 400, "tiers": {"archive": 1}}, None),
+    ],
+)
+def test_a_copy_is_in_a_class_that_its_lifecycle_goes_on_from(values: dict[str, Any], storage_class: str | None):
+    (rule,) = store(replicate_to="us-west-2", **values).one("BucketReplicationConfig").inputs["rules"]
+    assert rule["destination"].get("storageClass") == storage_class
+
+
+def test_a_store_says_its_prefixes():
+    made: list[CheckpointStore] = []
+    args: Any = {"region": "us-east-1", **TIERED}
+    render(lambda: made.append(CheckpointStore("x", args)), preview=False)
+    assert made[0].prefixes == ["checkpoints", "cold", "logs"]
+
+
+def test_br_037_one_rule_for_all_objects_ends_unfinished_uploads_and_no_other_does():
+    found = rules(store(**TIERED), "x-checkpoints")
+    assert [name for name, rule in found.items() if "abortIncompleteMultipartUpload" in rule] == ["abort-uploads"]
+    assert found["abort-uploads"]["filter"] == {"prefix": ""}
 
 
 def test_br_035_unfinished_uploads_end_by_a_rule_of_their_own(stack: Rendered):

@@ -13,6 +13,9 @@ from ..recorder import Rendered, rendered_stack
 ProdWith = Callable[[dict[str, Any]], Rendered]
 BUCKET = "arn:mock:aws-prod-checkpoints"
 REPLICA = "arn:mock:aws-prod-replica"
+# Actions that only read and that the service gives on everything or not at all.
+WITHOUT_RESOURCE = {"ec2:DescribeTags", "fsx:DescribeFileSystems", "autoscaling:DescribeAutoScalingInstances"}
+SCALING_GROUPS = "arn:aws:autoscaling:"
 
 
 def statements(rendered: Rendered, name: str) -> list[dict[str, Any]]:
@@ -30,8 +33,12 @@ def test_no_role_may_do_everything_or_reach_everything(name: str):
     for policy in policies:
         for statement in json.loads(policy.inputs["policy"])["Statement"]:
             assert statement["Effect"] == "Allow"
-            assert not [action for action in listed(statement["Action"]) if "*" in action]
-            assert all(resource.startswith("arn:mock:") for resource in listed(statement["Resource"]))
+            actions, resources = listed(statement["Action"]), listed(statement["Resource"])
+            assert not [action for action in actions if "*" in action]
+            if resources == ["*"]:
+                assert set(actions) <= WITHOUT_RESOURCE or "Condition" in statement, statement
+            else:
+                assert all(resource.startswith(("arn:mock:", SCALING_GROUPS)) for resource in resources)
 
 
 def test_each_role_can_be_assumed_by_one_service_alone():
@@ -44,6 +51,7 @@ def test_each_role_can_be_assumed_by_one_service_alone():
         trusted[role.name] = statement["Principal"]["Service"]
     assert trusted == {
         "aws-prod-train-role": "ec2.amazonaws.com",
+        "aws-prod-prepare-role": "ec2.amazonaws.com",
         "aws-prod-replication": "s3.amazonaws.com",
         "aws-prod-snapshots": "dlm.amazonaws.com",
     }
@@ -60,15 +68,18 @@ def test_roles_have_only_the_managed_policies_that_the_services_need():
 def test_nodes_reach_checkpoints_of_their_own_bucket_only():
     listing, using = statements(rendered_stack("aws-prod", preview=False), "aws-prod-train-checkpoints")
     assert listing["Resource"] == BUCKET
-    assert listing["Condition"] == {"StringLike": {"s3:prefix": ["checkpoints", "checkpoints/*"]}}
-    assert using["Resource"] == f"{BUCKET}/checkpoints/*"
+    prefixes = ["checkpoints", "checkpoints/*", "releases", "releases/*"]
+    assert listing["Condition"] == {"StringLike": {"s3:prefix": prefixes}}
+    assert using["Resource"] == [f"{BUCKET}/checkpoints/*", f"{BUCKET}/releases/*"]
     assert "s3:DeleteObjectVersion" not in using["Action"]
     assert {"s3:GetObject", "s3:PutObject"} <= set(using["Action"])
 
 
 def test_nodes_without_a_bucket_have_no_right_to_any(prod_with: ProdWith):
-    rendered = prod_with({"checkpoints": ...})
-    assert rendered.all("RolePolicy") == []
+    rendered = prod_with({"checkpoints": ..., "node_pools.prepare": ...})
+    (policy,) = rendered.all("RolePolicy")
+    assert policy.name == "aws-prod-train-node"
+    assert "s3:" not in policy.inputs["policy"]
     assert rendered.all("Bucket") == []
 
 

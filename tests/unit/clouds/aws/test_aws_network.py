@@ -9,6 +9,10 @@ from ..recorder import Registered, Rendered, rendered_stack
 
 ProdWith = Callable[[dict[str, Any]], Rendered]
 NODES, LUSTRE = "aws-prod-network-nodes-sg-id", "aws-prod-network-lustre-sg-id"
+FAST = {
+    "node_pools.train": {"instance_type": "p5.48xlarge", "nodes": 4, "interconnect": "rdma"},
+    "file_system": {"capacity_gib": 9600, "rdma": True},
+}
 
 
 def rules(rendered: Rendered, direction: str) -> list[dict[str, Any]]:
@@ -44,6 +48,23 @@ def test_br_023_lustre_has_both_port_ranges_open_in_both_directions():
             if rule["ipProtocol"] == "tcp"
         }
         assert found == wanted
+
+
+def test_with_rdma_file_system_and_nodes_are_open_to_each_other_and_themselves_by_group(prod_with: ProdWith):
+    """EFA counts rules that name a group only, with every protocol and port, in both directions."""
+    rendered = prod_with(FAST)
+    pairs = [(LUSTRE, LUSTRE), (LUSTRE, NODES), (NODES, LUSTRE), (NODES, NODES)]
+    for direction in ("Ingress", "Egress"):
+        found = [rule for rule in rules(rendered, direction) if "referencedSecurityGroupId" in rule]
+        assert sorted((rule["securityGroupId"], rule["referencedSecurityGroupId"]) for rule in found) == sorted(pairs)
+        assert {rule["ipProtocol"] for rule in found} == {"-1"}
+        assert not [rule for rule in found if "fromPort" in rule or "toPort" in rule]
+
+
+def test_a_file_system_with_rdma_waits_for_its_rules(prod_with: ProdWith):
+    """FSx refuses a group that is not yet open to itself."""
+    waits = set(prod_with(FAST).one("LustreFileSystem").depends_on)
+    assert {f"aws-prod-network-{part}" for part in ("lustre-self-in", "lustre-self-out", "nodes-lustre-out")} <= waits
 
 
 def test_nothing_lets_an_address_range_in(stack: Rendered):
@@ -123,8 +144,18 @@ def test_endpoints_replace_every_way_to_the_internet(prod_with: ProdWith):
     interfaces = [
         found.inputs for found in rendered.all("VpcEndpoint") if found.inputs["vpcEndpointType"] == "Interface"
     ]
-    services = {found["serviceName"].rsplit(".", 1)[1] for found in interfaces}
-    assert {"ssm", "ssmmessages", "ec2messages", "fsx"} <= services
+    assert {found["serviceName"].removeprefix("com.amazonaws.us-east-1.") for found in interfaces} == {
+        "ssm",
+        "ssmmessages",
+        "ec2messages",
+        "ec2",
+        "fsx",
+        "logs",
+        "monitoring",
+        "sts",
+        "sqs",
+        "autoscaling",
+    }
     assert all(found["privateDnsEnabled"] for found in interfaces)
     group = "aws-prod-network-endpoints-sg-id"
     assert all(found["securityGroupIds"] == [group] for found in interfaces)
@@ -132,6 +163,43 @@ def test_endpoints_replace_every_way_to_the_internet(prod_with: ProdWith):
     assert [(rule["referencedSecurityGroupId"], rule["fromPort"], rule["toPort"]) for rule in into] == [
         (NODES, 443, 443)
     ]
+
+
+def out_of_the_nodes(rendered: Rendered) -> set[tuple[str, str]]:
+    """Where the nodes' group lets connections out to, with the protocol and first port."""
+    found = [rule for rule in rules(rendered, "Egress") if rule["securityGroupId"] == NODES]
+    peers = ("referencedSecurityGroupId", "prefixListId", "cidrIpv4", "cidrIpv6")
+    return {
+        (
+            next(rule[key] for key in peers if key in rule),
+            f"{rule['ipProtocol']} {rule['fromPort']:.0f}" if "fromPort" in rule else rule["ipProtocol"],
+        )
+        for rule in found
+    }
+
+
+def test_with_endpoints_the_nodes_group_lets_nothing_out_but_to_services_and_its_own_kind(prod_with: ProdWith):
+    assert out_of_the_nodes(prod_with({"network": {"egress": "endpoints"}})) == {
+        (NODES, "-1"),
+        (LUSTRE, "tcp 988"),
+        (LUSTRE, "tcp 1018"),
+        ("aws-prod-network-endpoints-sg-id", "tcp 443"),
+        ("aws-prod-network-s3-list", "tcp 443"),
+    }
+
+
+def test_with_nat_nodes_may_open_connections_to_anywhere():
+    assert out_of_the_nodes(rendered_stack("aws-prod", preview=False)) == {
+        (NODES, "-1"),
+        (LUSTRE, "tcp 988"),
+        (LUSTRE, "tcp 1018"),
+        ("0.0.0.0/0", "-1"),
+    }
+
+
+def test_the_network_has_no_version_6_addresses(stack: Rendered):
+    assert "assignGeneratedIpv6CidrBlock" not in stack.one("Vpc").inputs
+    assert not [found for found in stack.all("Subnet") if any("pv6" in key for key in found.inputs)]
 
 
 def test_without_a_file_system_there_is_no_lustre_group():

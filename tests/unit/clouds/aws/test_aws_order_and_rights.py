@@ -51,10 +51,10 @@ def test_a_file_system_waits_for_the_rules_of_its_group():
 
 def test_nodes_wait_for_their_way_out_and_their_rights():
     rendered = rendered_stack("aws-prod", preview=False)
-    waits = set(rendered.one("Group").depends_on) | set(rendered.one("LaunchTemplate").depends_on)
+    waits = set(rendered.of_pool("Group").depends_on) | set(rendered.of_pool("LaunchTemplate").depends_on)
     assert "aws-prod-network-private-us-east-1d-out" in waits
     assert {"aws-prod-network-nodes-self-in", "aws-prod-network-nodes-self-out"} <= waits
-    assert {"aws-prod-train-ssm", "aws-prod-train-checkpoints"} <= waits
+    assert {"aws-prod-train-ssm", "aws-prod-train-node", "aws-prod-train-checkpoints"} <= waits
 
 
 def test_names_too_long_for_a_role_are_refused():

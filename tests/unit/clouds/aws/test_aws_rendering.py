@@ -10,9 +10,9 @@ from ..conftest import STACKS
 from ..recorder import UNKNOWN, Rendered, rendered_stack
 
 DATA = {"aws:s3/bucket:Bucket", "aws:fsx/lustreFileSystem:LustreFileSystem"}
-GLOBAL_SERVICES = ("aws:iam/",)
-# Keys below these are a person's own words.
-FREE_KEYS = {"tags", "targetTags", "tagsToAdd"}
+GLOBAL_SERVICES = ("aws:iam/", "aws:budgets/")
+# Keys below these are a person's own words, or a service's own.
+FREE_KEYS = {"tags", "targetTags", "tagsToAdd", "dimensions"}
 CAMEL_CASE = re.compile(r"^[a-z][a-zA-Z0-9]*$")
 
 

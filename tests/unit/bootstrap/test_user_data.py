@@ -1,0 +1,158 @@
+"""What a node gets as user data: whole, small, readable by cloud-init, and without a secret."""
+
+import base64
+import gzip
+import json
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from gpuyard.bootstrap.user_data import (
+    LustreMount,
+    NodeSetup,
+    agent_configuration,
+    cloud_config,
+    node_files,
+    user_data,
+)
+from gpuyard.planning.metrics import GPU_METRICS, METRIC_NAMESPACE
+
+TEMPLATES = files("gpuyard.bootstrap") / "templates"
+SCRIPTS = sorted(path.name for path in TEMPLATES.iterdir() if path.name.endswith(".sh"))
+LEAST = NodeSetup(pool="serve", region="us-east-1", log_group="/logs")
+EVERYTHING = NodeSetup(
+    pool="train",
+    region="us-east-1",
+    log_group="llm-train-logs-1a2b3c",
+    rdma=True,
+    scratch=True,
+    data_disk=True,
+    file_system=LustreMount("fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com", "abcd1234", rdma=True),
+    checkpoint_uri="s3://llm-checkpoints/checkpoints",
+    hook="llm-train-checkpoint",
+    checkpoint_seconds=600,
+)
+# The raw size that EC2 takes: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html
+LIMIT_BYTES = 16 * 1024
+
+
+def parts(setup: NodeSetup) -> list[str]:
+    return [Path(path).name for path in node_files(setup) if path.startswith("/opt/gpuyard/parts/")]
+
+
+def test_br_107_user_data_is_well_under_the_limit_and_the_same_for_the_same_setup() -> None:
+    packed = user_data(EVERYTHING)
+    assert len(base64.b64decode(packed)) < LIMIT_BYTES / 2
+    assert packed == user_data(EVERYTHING)
+    assert gzip.decompress(base64.b64decode(packed)).decode() == cloud_config(EVERYTHING)
+
+
+def test_cloud_init_reads_it_as_yaml() -> None:
+    text = cloud_config(EVERYTHING)
+    assert text.startswith("#cloud-config\n")
+    config = YAML(typ="safe").load(text)
+    written = {one["path"]: one for one in config["write_files"]}
+    assert written["/opt/gpuyard/setup.sh"]["permissions"] == "0755"
+    assert {one["owner"] for one in written.values()} == {"root:root"}
+    assert config["runcmd"][-1] == ["systemctl", "enable", "--now", "gpuyard-setup.service"]
+
+
+def test_a_node_gets_the_parts_it_has_and_no_others() -> None:
+    assert parts(LEAST) == ["50-monitoring.sh"]
+    assert parts(EVERYTHING) == [name for name in SCRIPTS if name[0].isdigit()]
+    over_tcp = NodeSetup(pool="p", region="r", log_group="g", file_system=LustreMount("fs", "m"))
+    assert parts(over_tcp) == ["30-lustre-client.sh", "40-mount-lustre.sh", "50-monitoring.sh"]
+
+
+def test_only_a_scaled_pool_can_release_its_nodes() -> None:
+    assert "/opt/gpuyard/release-node.sh" in node_files(EVERYTHING)
+    assert "/opt/gpuyard/release-node.sh" not in node_files(LEAST)
+
+
+def test_br_028_what_the_scripts_are_told_is_exactly_this() -> None:
+    _, text = node_files(EVERYTHING)["/etc/gpuyard/node.env"]
+    assert text.splitlines()[1:] == [
+        "GPUYARD_POOL=train",
+        "GPUYARD_REGION=us-east-1",
+        "GPUYARD_SCRATCH=/scratch",
+        "GPUYARD_DATA=/data",
+        "GPUYARD_FILE_SYSTEM=/fsx",
+        "GPUYARD_LUSTRE_DNS_NAME=fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com",
+        "GPUYARD_LUSTRE_MOUNT_NAME=abcd1234",
+        "GPUYARD_CHECKPOINT_URI=s3://llm-checkpoints/checkpoints",
+        "GPUYARD_HOOK=llm-train-checkpoint",
+        "GPUYARD_CHECKPOINT_SECONDS=600",
+    ]
+    _, least = node_files(LEAST)["/etc/gpuyard/node.env"]
+    assert least.splitlines()[1:] == ["GPUYARD_POOL=serve", "GPUYARD_REGION=us-east-1"]
+
+
+def test_a_value_cannot_become_a_command() -> None:
+    setup = NodeSetup(pool="a; touch /tmp/pwned $(id)", region="r", log_group="g")
+    _, text = node_files(setup)["/etc/gpuyard/node.env"]
+    shown = subprocess.run(["bash", "-c", f'{text}\nprintf %s "$GPUYARD_POOL"'], capture_output=True, text=True)
+    assert shown.stdout == "a; touch /tmp/pwned $(id)"
+
+
+def test_checkpoints_are_never_told_to_be_on_the_machines_own_disks() -> None:
+    _, text = node_files(EVERYTHING)["/etc/gpuyard/node.env"]
+    (uri,) = [line for line in text.splitlines() if line.startswith("GPUYARD_CHECKPOINT_URI")]
+    assert "/scratch" not in uri
+
+
+def test_the_agent_sends_gpu_metrics_for_pool_and_node_only() -> None:
+    found: dict[str, Any] = agent_configuration(EVERYTHING)["metrics"]
+    assert found["namespace"] == METRIC_NAMESPACE
+    assert found["aggregation_dimensions"] == [["AutoScalingGroupName"], ["AutoScalingGroupName", "InstanceId"]]
+    gpu = found["metrics_collected"]["nvidia_gpu"]
+    assert [f"nvidia_smi_{name}" for name in gpu["measurement"]] == list(GPU_METRICS)
+    # One metric for each GPU of each node would be paid for and read by nobody.
+    assert gpu["drop_original_metrics"] == gpu["measurement"]
+
+
+def test_the_agent_watches_efa_where_there_is_efa() -> None:
+    assert "efa" in agent_configuration(EVERYTHING)["metrics"]["metrics_collected"]
+    assert "efa" not in agent_configuration(LEAST)["metrics"]["metrics_collected"]
+
+
+def test_the_kernels_log_goes_to_the_pools_log_group() -> None:
+    collected = agent_configuration(EVERYTHING)["logs"]["logs_collected"]["files"]["collect_list"]
+    assert {one["log_group_name"] for one in collected} == {"llm-train-logs-1a2b3c"}
+    assert {one["log_stream_name"] for one in collected} == {"{instance_id}/kernel", "{instance_id}/setup"}
+    _, unit = node_files(EVERYTHING)["/etc/systemd/system/gpuyard-kernel-log.service"]
+    assert "/var/log/gpuyard/kernel.log" in unit
+
+
+def test_the_agents_file_is_json() -> None:
+    _, text = node_files(EVERYTHING)["/etc/gpuyard/cloudwatch-agent.json"]
+    assert json.loads(text) == agent_configuration(EVERYTHING)
+
+
+def test_br_107_nothing_is_fetched_from_hosts_that_are_not_the_clouds() -> None:
+    for name in SCRIPTS:
+        text = "\n".join(
+            line for line in (TEMPLATES / name).read_text().splitlines() if not line.lstrip().startswith("#")
+        )
+        hosts = [word for word in text.replace("'", " ").split() if "https://" in word or "http://" in word]
+        for host in hosts:
+            assert ".amazonaws.com/" in host or "169.254.169.254" in host, f"{name}: {host}"
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_shellcheck_finds_nothing(name: str) -> None:
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "shellcheck"), "--severity=style", str(TEMPLATES / name)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_script_stops_at_its_first_failure(name: str) -> None:
+    assert "set -euo pipefail" in (TEMPLATES / name).read_text()
