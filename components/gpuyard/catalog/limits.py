@@ -25,6 +25,12 @@ def _limits(cloud: str) -> dict[str, Limit]:
     return {row["name"]: Limit(**row) for row in read_rows(f"{cloud}_limits.json")}
 
 
+def limit_values(cloud: str, name: str) -> tuple[Any, ...]:
+    """Values of a limit that not every cloud has; none where the cloud has no such thing."""
+    found = _limits(cloud).get(name)
+    return () if found is None else found.values
+
+
 def limit(cloud: str, name: str) -> Limit:
     """One limit by name.
 

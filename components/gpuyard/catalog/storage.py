@@ -66,12 +66,15 @@ class FileSystemType:
 
 @dataclass(frozen=True, slots=True)
 class NodeImage:
-    """One vendor image for GPU nodes: the parameter that names its newest id, and its root device."""
+    """One vendor image for GPU nodes: how its newest id is found, and its root device.
+
+    ``query`` is the name of a public parameter (AWS), or the pattern of the image's name (the other clouds).
+    """
 
     cloud: str
     name: str
     cpu_arch: str
-    ssm_parameter: str
+    query: str
     root_device: str
     gpu_architectures: tuple[str, ...]
     source: str

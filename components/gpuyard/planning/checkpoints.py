@@ -37,8 +37,8 @@ def plan_checkpoints(spec: CheckpointSpec, place: Place, path: Path = ()) -> tup
         )
         problems.append(Problem((*path, "region"), message, remedy))
     problems += second_region_problems(spec.replicate_to, place, (*path, "replicate_to"))
-    problems += key_problems(spec.kms_key, place.region, (*path, "kms_key"), alias=False)
-    problems += _replica_key_problems(spec, path)
+    problems += key_problems(spec.kms_key, place.cloud, place.region, (*path, "kms_key"), alias=False)
+    problems += _replica_key_problems(spec, place.cloud, path)
     prefixes, found = _prefixes(spec, place.cloud, path)
     problems += found
     if problems:
@@ -58,7 +58,7 @@ def plan_checkpoints(spec: CheckpointSpec, place: Place, path: Path = ()) -> tup
     )
 
 
-def _replica_key_problems(spec: CheckpointSpec, path: Path) -> list[Problem]:
+def _replica_key_problems(spec: CheckpointSpec, cloud: str, path: Path) -> list[Problem]:
     at = (*path, "replica_kms_key")
     if spec.replicate_to is None:
         if spec.replica_kms_key is None:
@@ -67,7 +67,7 @@ def _replica_key_problems(spec: CheckpointSpec, path: Path) -> list[Problem]:
     if spec.kms_key is not None and spec.replica_kms_key is None:
         message = f"objects under a key of your own are copied to {spec.replicate_to} only under a key of that region."
         return [Problem(at, message, f"Name a key of {spec.replicate_to}.")]
-    return key_problems(spec.replica_kms_key, spec.replicate_to, at, alias=False)
+    return key_problems(spec.replica_kms_key, cloud, spec.replicate_to, at, alias=False)
 
 
 def _prefixes(spec: CheckpointSpec, cloud: str, path: Path) -> tuple[tuple[PrefixPlan, ...], list[Problem]]:

@@ -7,8 +7,7 @@ from dataclasses import replace
 from gpuyard.catalog import regions, zone_belongs_to
 from gpuyard.catalog.limits import limit
 from gpuyard.planning.checkpoints import plan_checkpoints
-from gpuyard.planning.file_system_clients import client_reasons, rdma_client_problems
-from gpuyard.planning.file_systems import plan_file_system
+from gpuyard.planning.file_systems import client_problems, client_reasons, plan_file_system
 from gpuyard.planning.monitoring import plan_monitoring
 from gpuyard.planning.network import plan_network
 from gpuyard.planning.node_pools import plan_node_pool, zone_written_like
@@ -128,7 +127,7 @@ def _file_system(
         return None, problems
     # Of a pool that could not be planned nobody knows what it reaches.
     if len(pools) == len(spec.node_pools):
-        problems += rdma_client_problems(plan, pools, path)
+        problems += client_problems(plan, pools, path)
     return replace(plan, reasons=(*plan.reasons, *client_reasons(plan, pools))), problems
 
 

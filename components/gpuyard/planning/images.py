@@ -1,18 +1,23 @@
 """The image that nodes start from: one that fits the machine's CPU and its accelerators."""
 
 from gpuyard.catalog import InstanceType, NodeImage, gpus, node_images
+from gpuyard.catalog.limits import limit
 from gpuyard.planning.plans import Place
 from gpuyard.spec.models import NodePoolSpec
 from gpuyard.spec.problems import Path, Problem, did_you_mean
 
-DEFAULT_IMAGE = "dlami-ubuntu-22.04"
 # All vendor images of the catalog bring NVIDIA's driver and CUDA.
 IMAGE_VENDOR = "NVIDIA"
 
 
-def is_own_image(spec: NodePoolSpec) -> bool:
+def is_own_image(spec: NodePoolSpec, cloud: str) -> bool:
     """Whether the pool names an image by its id, of which the catalog knows nothing."""
-    return spec.image is not None and spec.image.startswith("ami-")
+    return spec.image is not None and spec.image.startswith(limit(cloud, "own_image_prefix").values)
+
+
+def default_image(cloud: str) -> NodeImage:
+    """The vendor image that nodes start from when none is named: the first of the cloud's in the catalog."""
+    return next(iter(node_images(cloud).values()))
 
 
 def choose_image(
@@ -29,19 +34,20 @@ def choose_image(
     Returns:
         The vendor image, or None for an image of one's own; and every problem found.
     """
-    if is_own_image(spec):
+    if is_own_image(spec, place.cloud):
         return None, []
     known = node_images(place.cloud)
+    own = limit(place.cloud, "own_image_prefix").values[0]
     if spec.image is not None and spec.image not in known:
-        message = f"'{spec.image}' is neither an image id (ami-…) nor a vendor image of the catalog."
+        message = f"'{spec.image}' is neither an image id ({own}…) nor a vendor image of the catalog."
         remedy = f"{did_you_mean(spec.image, known)} Known: {', '.join(known)}.".strip()
         return None, [Problem((*path, "image"), message, remedy)]
     cpu_arch = row.cpu_arch if row is not None else None
     fitting = [image for image in known.values() if cpu_arch in (None, image.cpu_arch)]
     if row is not None and not fitting:
         message = f"{row.instance_type} has CPUs of kind {cpu_arch}, and the catalog has no vendor image for them."
-        return None, [Problem((*path, "image"), message, f"Give 'image: ami-…', the id of an image for {cpu_arch}.")]
-    image = known[spec.image or DEFAULT_IMAGE]
+        return None, [Problem((*path, "image"), message, f"Give 'image: {own}…', the id of an image for {cpu_arch}.")]
+    image = default_image(place.cloud) if spec.image is None else known[spec.image]
     if row is not None and (problem := _driver_problem(image, row, path)):
         return None, [problem]
     if image in fitting:
@@ -57,4 +63,7 @@ def _driver_problem(image: NodeImage, row: InstanceType, path: Path) -> Problem 
     if gpu is None or gpu.vendor != IMAGE_VENDOR or gpu.architecture in (None, *image.gpu_architectures):
         return None
     message = f"the driver of {image.name} does not run the {gpu.architecture} GPUs of {row.instance_type}."
-    return Problem((*path, "image"), message, f"Give 'image: ami-…', the id of an image with a driver for {gpu.model}.")
+    own = limit(row.cloud, "own_image_prefix").values[0]
+    return Problem(
+        (*path, "image"), message, f"Give 'image: {own}…', the id of an image with a driver for {gpu.model}."
+    )

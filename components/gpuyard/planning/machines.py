@@ -49,7 +49,7 @@ def _named_type(spec: NodePoolSpec, place: Place, path: Path) -> Chosen:
         message = f"the catalog knows no {place.cloud} instance type '{wanted}'."
         hint = did_you_mean(wanted, instance_types(place.cloud)) or "See the catalog for the known ones."
         return (), [], [Problem((*path, "instance_type"), message, hint)]
-    problems = [] if _runs_the_image(row, spec) else [_vendor_problem(row, (*path, "instance_type"))]
+    problems = [] if _runs_the_image(row, spec, place.cloud) else [_vendor_problem(row, (*path, "instance_type"))]
     misfits = _misfits(spec, row)
     if misfits:
         fits = _what_fits(spec, row, place)
@@ -68,16 +68,17 @@ def _what_fits(spec: NodePoolSpec, row: InstanceType, place: Place) -> str:
     return f"These fit: {first_of([other.instance_type for other in others])}."
 
 
-def _runs_the_image(row: InstanceType, spec: NodePoolSpec) -> bool:
-    return row.accelerator_vendor == IMAGE_VENDOR or is_own_image(spec)
+def _runs_the_image(row: InstanceType, spec: NodePoolSpec, cloud: str) -> bool:
+    return row.accelerator_vendor == IMAGE_VENDOR or is_own_image(spec, cloud)
 
 
 def _vendor_problem(row: InstanceType, path: Path) -> Problem:
+    own = limit(row.cloud, "own_image_prefix").values[0]
     message = (
         f"{row.instance_type} has accelerators of {row.accelerator_vendor} ({row.gpu_model}), and the vendor images "
         f"are for GPUs of {IMAGE_VENDOR}."
     )
-    remedy = f"Give 'image: ami-…' with the software of {row.accelerator_vendor}, or choose GPUs of {IMAGE_VENDOR}."
+    remedy = f"Give 'image: {own}…' with the software of {row.accelerator_vendor}, or choose GPUs of {IMAGE_VENDOR}."
     return Problem(path, message, remedy)
 
 
@@ -92,7 +93,7 @@ def _misfits(spec: NodePoolSpec, row: InstanceType) -> list[tuple[str, str]]:
         kind = "bare metal" if spec.bare_metal else "virtual"
         found.append(("bare_metal", f"is not {kind}{_unknown(row.bare_metal)}"))
     if spec.interconnect == "rdma" and row.has_rdma is not True:
-        found.append(("interconnect", f"has no EFA, the RDMA network of AWS{_unknown(row.has_rdma)}"))
+        found.append(("interconnect", f"has no {limit(row.cloud, 'rdma_name').values[0]}{_unknown(row.has_rdma)}"))
     if spec.interconnect == "nvlink" and row.has_nvlink is not True:
         joined = row.gpu_interconnect or "an unknown link"
         found.append(("interconnect", f"joins its GPUs by {joined}, not NVLink"))
@@ -118,7 +119,7 @@ def _candidates(
         cpu_arch=cpu_arch,
     )
     # An accelerator of another vendor is given to nobody who did not name it.
-    named = spec.gpu is not None and is_own_image(spec)
+    named = spec.gpu is not None and is_own_image(spec, cloud)
     return [row for row in found if row.gpu_partition == 1 and (named or row.accelerator_vendor == IMAGE_VENDOR)]
 
 
@@ -170,7 +171,7 @@ def _why_equivalent(equal: list[InstanceType]) -> str:
 
 def _other_vendor(spec: NodePoolSpec, place: Place, path: Path) -> Problem | None:
     rows = find_instance_types(place.cloud, gpu=spec.gpu)
-    if not rows or any(_runs_the_image(row, spec) for row in rows):
+    if not rows or any(_runs_the_image(row, spec, place.cloud) for row in rows):
         return None
     return _vendor_problem(rows[0], (*path, "gpu"))
 

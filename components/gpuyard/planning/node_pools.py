@@ -2,18 +2,18 @@
 
 from dataclasses import replace
 
-from gpuyard.catalog import InstanceType, node_images, zone_belongs_to
+from gpuyard.catalog import InstanceType, zone_belongs_to
 from gpuyard.catalog.limits import limit
 from gpuyard.catalog.regions import zone_example
+from gpuyard.planning.cloud_parts import cloud_part
 from gpuyard.planning.disks import plan_data_disk, plan_root_disk
-from gpuyard.planning.images import DEFAULT_IMAGE, choose_image
-from gpuyard.planning.interfaces import layout_problems, plan_interfaces
+from gpuyard.planning.images import choose_image, default_image
 from gpuyard.planning.machines import choose_types
 from gpuyard.planning.offers import offers_of
-from gpuyard.planning.plans import NodePoolPlan, Place, PoolKind
+from gpuyard.planning.plans import InterfacePlan, NodePoolPlan, Place, PoolKind
 from gpuyard.planning.pool_capacity import capacity_problems, pairing_problems
 from gpuyard.planning.pool_size import size_problems, size_reasons
-from gpuyard.planning.regional import key_problems
+from gpuyard.planning.regional import foreign_group_problems, key_problems
 from gpuyard.spec.node_pools import NodePoolSpec
 from gpuyard.spec.problems import Path, Problem, one_of
 
@@ -36,11 +36,12 @@ def plan_node_pool(
     kind = _kind(spec)
     zones = tuple(spec.zones or ([place.zone] if place.zone else []))
     problems = [
+        *foreign_group_problems(spec, place.cloud, path),
         *_zone_problems(spec, kind, zones, place, path),
         *size_problems(spec, kind, place, path),
         *capacity_problems(spec, place, path),
         *pairing_problems(spec, kind, zones, path),
-        *key_problems(spec.kms_key, place.region, (*path, "kms_key")),
+        *key_problems(spec.kms_key, place.cloud, place.region, (*path, "kms_key")),
         *_log_problems(spec, place, path),
     ]
     types, reasons, found = choose_types(spec, kind, place, path)
@@ -50,19 +51,16 @@ def plan_node_pool(
     problems += found
     image, found = choose_image(spec, types[0] if types else None, place, path)
     problems += found
-    problems += layout_problems(spec, types[0] if types else None, path)
+    cloud = cloud_part(place.cloud, "pools")
+    problems += cloud.pool_problems(spec, kind, types, place, path)
     data_disk, disk_reasons, found = plan_data_disk(spec, types, place, path)
     problems += found
-    high_ip = spec.aws is not None and spec.aws.interface_layout == "high_ip"
-    interfaces = plan_interfaces(types[0], rdma=spec.interconnect == "rdma", high_ip=high_ip) if types else ()
+    interfaces: tuple[InterfacePlan, ...] | None = cloud.plan_interfaces(spec, types[0]) if types else ()
     if interfaces is None:
         message = f"the network-card layout of {types[0].instance_type} is unknown to the catalog."
         problems.append(Problem((*path, "interconnect"), message, "Choose a type whose layout is known."))
     if not types or interfaces is None or problems:
         return None, problems
-    clustered = spec.placement == "cluster" or (
-        spec.placement is None and kind == "rdma" and spec.purchase in ("on_demand", "reserved")
-    )
     spare = 0 if kind == "elastic" else spec.spare_nodes
     plan = NodePoolPlan(
         name=name,
@@ -75,7 +73,7 @@ def plan_node_pool(
         purchase=spec.purchase,
         reservation_id=spec.reservation.id if spec.reservation else None,
         reservation_group_arn=spec.reservation.resource_group_arn if spec.reservation else None,
-        clustered=clustered,
+        clustered=cloud.is_clustered(spec, kind),
         interfaces=interfaces,
         root_disk=plan_root_disk(spec, place),
         data_disk=data_disk,
@@ -84,12 +82,16 @@ def plan_node_pool(
         log_keep_days=spec.log_keep_days,
         checkpoint_seconds=spec.checkpoint_seconds,
         image_id=spec.image if image is None else None,
-        image_ssm_parameter=image.ssm_parameter if image else None,
-        root_device=spec.root_device or (image or node_images(place.cloud)[DEFAULT_IMAGE]).root_device,
+        image_query=image.query if image else None,
+        root_device=spec.root_device or (image or default_image(place.cloud)).root_device,
         spare_nodes=spare,
         on_demand_nodes=spec.on_demand_nodes,
         desired_nodes=spec.nodes.desired,
         scaling=spec.scaling,
+        spot_price_limit=spec.spot_price_limit,
+        prepaid_months=spec.prepaid.months if spec.prepaid else None,
+        prepaid_renew=spec.prepaid.renew if spec.prepaid else False,
+        details=cloud.pool_details(spec, kind, types, place),
         reasons=(*reasons, *disk_reasons, *size_reasons(spec, kind, place)),
     )
     return plan, []

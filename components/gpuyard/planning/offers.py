@@ -1,7 +1,7 @@
 """Whether a machine can be had: region, zones and the way it is bought."""
 
 from gpuyard.catalog import InstanceType, instance_types, zone_belongs_to
-from gpuyard.catalog.limits import limit
+from gpuyard.catalog.limits import limit_values
 from gpuyard.catalog.regions import is_zone_id
 from gpuyard.planning.images import IMAGE_VENDOR
 from gpuyard.planning.plans import Place
@@ -49,7 +49,7 @@ def is_sold(row: InstanceType, purchase: str) -> bool | None:
     """
     if purchase == "capacity_block":
         return row.capacity_block
-    if row.instance_type in limit(row.cloud, "ultraserver_block_types").values:
+    if row.instance_type in limit_values(row.cloud, "ultraserver_block_types"):
         return False
     return row.spot if purchase == "spot" else True
 
@@ -86,7 +86,7 @@ def _bought(row: InstanceType, spec: NodePoolSpec, path: Path) -> tuple[list[str
             if other.capacity_block and other.accelerator_vendor == IMAGE_VENDOR
         ]
         return [], [Problem(at, f"{name} is not sold in capacity blocks.", f"Sold so: {first_of(others)}.")]
-    if name in limit(row.cloud, "ultraserver_block_types").values:
+    if name in limit_values(row.cloud, "ultraserver_block_types"):
         message = f"{name} is sold only as an UltraServer capacity block, not by 'purchase: {spec.purchase}'."
         return [], [Problem(at, message, "Use 'purchase: capacity_block' with the block's 'reservation'.")]
     return [], [Problem(at, f"{name} is not sold as spot.", "Choose another purchase.")]

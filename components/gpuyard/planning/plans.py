@@ -1,7 +1,7 @@
 """What will be built: one frozen value for each component, with the reasons."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from gpuyard.catalog import InstanceType
 from gpuyard.spec.node_pools import ScalingSpec
@@ -26,11 +26,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class InterfacePlan:
-    """One network interface of a node: its place on the machine and its kind (``interface``, ``efa-only``)."""
+    """One network interface of a node: its place on the machine, its kind, and its share of RDMA queue pairs.
+
+    ``interface_type`` is ``interface`` (an ordinary one), ``efa-only`` (AWS) or ``erdma`` (Alibaba Cloud).
+    """
 
     network_card_index: int
     device_index: int
     interface_type: str
+    queue_pairs: int | None = None
 
     @property
     def takes_address(self) -> bool:
@@ -55,7 +59,9 @@ class NodePoolPlan:
     ``kind`` is ``rdma`` (one zone, close together, fixed size), ``elastic`` (spot, several equivalent types) or
     ``fixed``. ``instance_types`` holds one type, or for an elastic pool all equivalent ones, smallest first.
     ``min_nodes`` and ``max_nodes`` of a pool of fixed size hold its spare nodes too. ``scratch`` says whether the
-    machines' own NVMe disks become one scratch volume.
+    machines' own NVMe disks become one scratch volume. ``image_query`` finds the newest vendor image: the name of a
+    parameter or the pattern of a name, as the cloud has it. ``details`` is what only the pool's cloud knows, a value of
+    that cloud's planner for its builder, None where there is nothing.
     """
 
     name: str
@@ -77,12 +83,16 @@ class NodePoolPlan:
     log_keep_days: int
     checkpoint_seconds: int
     image_id: str | None
-    image_ssm_parameter: str | None
+    image_query: str | None
     root_device: str
     spare_nodes: int = 0
     on_demand_nodes: int = 0
     desired_nodes: int | None = None
     scaling: ScalingSpec | None = None
+    spot_price_limit: float | None = None
+    prepaid_months: int | None = None
+    prepaid_renew: bool = False
+    details: Any = None
     reasons: tuple[str, ...] = ()
 
     @property

@@ -1,9 +1,9 @@
 """How a pool's nodes are bought, and what does not go together with that."""
 
-from gpuyard.catalog.limits import limit
+from gpuyard.catalog.limits import limit, limit_values
 from gpuyard.planning.plans import Place, PoolKind
 from gpuyard.spec.node_pools import NodePoolSpec
-from gpuyard.spec.problems import Path, Problem
+from gpuyard.spec.problems import Path, Problem, one_of
 
 
 def capacity_problems(spec: NodePoolSpec, place: Place, path: Path) -> list[Problem]:
@@ -17,21 +17,24 @@ def capacity_problems(spec: NodePoolSpec, place: Place, path: Path) -> list[Prob
     Returns:
         Every problem found.
     """
-    found: list[Problem] = []
+    ways = limit(place.cloud, "purchases")
+    if spec.purchase not in ways.values:
+        message = f"'{spec.purchase}' is no way to buy nodes on {place.cloud}."
+        return [Problem((*path, "purchase"), message, f"Allowed: {one_of(ways.values)} (source: {ways.source}).")]
+    found = _prepaid_problems(spec, place, path)
     reservation = spec.reservation
     bought = spec.purchase in ("reserved", "capacity_block")
     given = [] if reservation is None else [key for key in ("id", "resource_group_arn") if getattr(reservation, key)]
     if bought and not given:
         message = f"'purchase: {spec.purchase}' needs the capacity that was bought."
-        found.append(Problem((*path, "reservation"), message, "Give 'reservation: {id: cr-…}'."))
+        example = limit(place.cloud, "reservation_id_example").values[0]
+        found.append(Problem((*path, "reservation"), message, f"Give 'reservation: {{id: {example}}}'."))
     if not bought and reservation is not None:
         message = f"a reservation is not used by 'purchase: {spec.purchase}'."
-        found.append(
-            Problem((*path, "reservation"), message, "Use 'purchase: reserved' or 'capacity_block', or remove it.")
-        )
+        found.append(Problem((*path, "reservation"), message, f"Use {_bought_ways(ways.values)}, or remove it."))
     if len(given) == 2:
         found.append(Problem((*path, "reservation"), "both an id and a resource group are given.", "Give exactly one."))
-    in_groups = limit(place.cloud, "ultraserver_block_types").values
+    in_groups = limit_values(place.cloud, "ultraserver_block_types")
     grouped = spec.purchase == "capacity_block" and given == ["resource_group_arn"]
     if grouped and spec.instance_type not in in_groups:
         message = "a capacity block is named by its own id; only an UltraServer block can be in a resource group."
@@ -72,4 +75,30 @@ def pairing_problems(spec: NodePoolSpec, kind: PoolKind, zones: tuple[str, ...],
     if kind != "rdma" and len(set(zones)) > 1:
         message = f"'placement: cluster' stays in one zone, but the pool names {len(set(zones))}: {', '.join(zones)}."
         found.append(Problem((*path, "placement"), message, "Keep one zone, or remove 'placement'."))
+    return found
+
+
+def _bought_ways(ways: tuple[str, ...]) -> str:
+    bought = [way for way in ways if way in ("reserved", "capacity_block")]
+    return " or ".join(f"'purchase: {way}'" if way == bought[0] else f"'{way}'" for way in bought)
+
+
+def _prepaid_problems(spec: NodePoolSpec, place: Place, path: Path) -> list[Problem]:
+    found: list[Problem] = []
+    if spec.purchase == "prepaid" and spec.prepaid is None:
+        message = "'purchase: prepaid' needs the months that are paid ahead."
+        found.append(Problem((*path, "prepaid"), message, "Give 'prepaid: {months: 1}'."))
+    if spec.purchase != "prepaid" and spec.prepaid is not None:
+        message = f"months are not paid ahead by 'purchase: {spec.purchase}'."
+        remedy = "Use 'purchase: prepaid', or remove it."
+        if "prepaid" not in limit(place.cloud, "purchases").values:
+            remedy = "Remove it."
+        found.append(Problem((*path, "prepaid"), message, remedy))
+    months = limit_values(place.cloud, "prepaid_months")
+    if spec.prepaid is not None and spec.purchase == "prepaid" and spec.prepaid.months not in months:
+        message = f"{spec.prepaid.months} months cannot be paid ahead."
+        found.append(Problem((*path, "prepaid", "months"), message, f"Allowed: {one_of(months)}."))
+    if spec.purchase != "spot" and spec.spot_price_limit is not None:
+        message = f"is for spot pools, and this one is bought by 'purchase: {spec.purchase}'."
+        found.append(Problem((*path, "spot_price_limit"), message, "Set 'purchase: spot', or remove it."))
     return found

@@ -1,38 +1,30 @@
 """What belongs to a region: the key that encrypts something, and the region that receives a copy."""
 
 from gpuyard.catalog import regions
+from gpuyard.planning.cloud_parts import cloud_part
 from gpuyard.planning.plans import Place
+from gpuyard.spec.base import Model
 from gpuyard.spec.problems import Path, Problem, did_you_mean
 
+CLOUDS = ("aws", "alicloud", "tencentcloud")
 
-def key_problems(key: str | None, region: str, path: Path, *, alias: bool = True) -> list[Problem]:
-    """Problems of the ARN of a key that is to encrypt something: no ARN of a key, or a key of another region.
+
+def key_problems(key: str | None, cloud: str, region: str, path: Path, *, alias: bool = True) -> list[Problem]:
+    """Problems of a key that is to encrypt something: not written as the cloud writes it, or of another region.
 
     Args:
         key: What was given; None has no problem.
+        cloud: The cloud.
         region: Region of what it encrypts.
         path: Where the key stands in the cluster description.
-        alias: Whether an alias will do. It does not where a role gets permission for the key: an alias gives none.
+        alias: Whether another name of the key will do, where the cloud has such.
 
     Returns:
         At most one problem.
-
-    Source: https://docs.aws.amazon.com/kms/latest/developerguide/concepts.html#key-id-key-ARN; aliases in permissions:
-    https://docs.aws.amazon.com/kms/latest/developerguide/alias-authorization.html
     """
     if key is None:
         return []
-    like = f"It is written like 'arn:aws:kms:{region}:123456789012:key/...'."
-    parts = key.split(":")
-    if len(parts) < 6 or parts[0] != "arn" or parts[2] != "kms" or not parts[5].startswith(("key/", "alias/")):
-        return [Problem(path, f"'{key}' is no ARN of a key.", like)]
-    if parts[3] != region:
-        message = f"the key is of {parts[3]}, what it encrypts is in {region}."
-        return [Problem(path, message, f"Name a key of {region}.")]
-    if not alias and parts[5].startswith("alias/"):
-        message = f"'{key}' is an alias, and a role can be given permission for the key itself only."
-        return [Problem(path, message, f"Give the key's own ARN. {like}")]
-    return []
+    return cloud_part(cloud, "keys").key_problems(key, region, path, alias=alias)
 
 
 def second_region_problems(region: str | None, place: Place, path: Path) -> list[Problem]:
@@ -59,3 +51,21 @@ def second_region_problems(region: str | None, place: Place, path: Path) -> list
         message = f"{region} is in partition {known[region].partition}, {place.region} in {here.partition}."
         return [Problem(path, message, "Data cannot be copied across partitions.")]
     return []
+
+
+def foreign_group_problems(spec: Model, cloud: str, path: Path) -> list[Problem]:
+    """Problems of a group of settings that belong to another cloud.
+
+    Args:
+        spec: What was asked for, with a group for each cloud where it has such.
+        cloud: The cloud that it is built on.
+        path: Where it stands in the cluster description.
+
+    Returns:
+        Every problem found.
+    """
+    return [
+        Problem((*path, other), f"is for {other}, and the cluster is on {cloud}.", "Remove it.")
+        for other in CLOUDS
+        if other != cloud and getattr(spec, other, None) is not None
+    ]

@@ -28,7 +28,7 @@ class PlaceArgs(TypedDict):
     region: str
     """Region it is built in."""
     cloud: NotRequired[str]
-    """aws, the only one so far."""
+    """aws, alicloud or tencentcloud; aws when left out."""
     environment: NotRequired[str]
     """dev, staging or prod; prod protects data. dev when left out."""
     tags: NotRequired[Mapping[str, str]]
@@ -64,10 +64,10 @@ class GpuNodePoolArgs(PartArgs, PoolArgs):
     """Zone of the pool, where zones is left out."""
     workload: NotRequired[WorkloadArgs]
     """What the pool is for."""
-    bucket_arn: NotRequired[Input[str]]
-    """ARN of the checkpoint bucket that nodes may use."""
-    bucket_key_arn: NotRequired[Input[str]]
-    """ARN of the key that encrypts that bucket, where it is one of your own."""
+    bucket_name: NotRequired[Input[str]]
+    """Name of the checkpoint bucket that nodes may use."""
+    bucket_key: NotRequired[Input[str]]
+    """Key that encrypts that bucket, as its kms_key, where it is one of your own."""
     bucket_prefixes: NotRequired[Sequence[str]]
     """Prefixes of that bucket that nodes may use beside checkpoints."""
     file_system_dns_name: NotRequired[Input[str]]

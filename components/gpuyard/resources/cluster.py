@@ -7,7 +7,7 @@ import pulumi
 from pydantic import BaseModel
 
 from gpuyard.planning.cluster import gpus_of_the_job, plan_cluster
-from gpuyard.planning.file_system_clients import reaches_over_rdma
+from gpuyard.planning.file_systems import reaches_over_rdma
 from gpuyard.planning.plans import ClusterPlan, NodePoolPlan
 from gpuyard.resources._common import ArgumentsError, refuse_outputs
 from gpuyard.resources.args import TrainingClusterArgs
@@ -184,8 +184,8 @@ class TrainingCluster(pulumi.ComponentResource):
             workload=self._workload(spec),
             subnet_ids=[self.network.subnet_ids[zone] for zone in pool.zones],
             security_group_ids=[self.network.node_security_group_id],
-            bucket_arn=None if store is None else store.bucket_arn,
-            bucket_key_arn=None if spec.checkpoints is None else spec.checkpoints.kms_key,
+            bucket_name=None if store is None else store.bucket_name,
+            bucket_key=None if spec.checkpoints is None else spec.checkpoints.kms_key,
             bucket_prefixes=None if store is None else store.prefixes,
             file_system_dns_name=None if system is None else system.dns_name,
             file_system_mount_name=None if system is None else system.mount_name,

@@ -63,7 +63,7 @@ class GpuNodePool(pulumi.ComponentResource):
             spec=NodePoolSpec,
             required=("subnet_ids", "security_group_ids"),
             own=_OwnSpec,
-            optional=("bucket_arn", "bucket_key_arn", "file_system_dns_name", "file_system_mount_name"),
+            optional=("bucket_name", "bucket_key", "file_system_dns_name", "file_system_mount_name"),
         )
         own: _OwnSpec | None = arguments.own
 

@@ -17,11 +17,54 @@ class WorkloadArgs(TypedDict):
     """Number of parameters of the model."""
 
 
+class PrepaidArgs(TypedDict):
+    """Nodes that are paid for months ahead."""
+
+    months: int
+    """Months that are paid at once."""
+    renew: NotRequired[bool]
+    """Whether they are renewed by themselves."""
+
+
+class AlicloudNodePoolArgs(TypedDict, total=False):
+    """What only Alibaba Cloud has."""
+
+    spot_protected_hour: bool
+    """Whether a spot node is safe for its first hour, at a higher price."""
+    multi_az_policy: str
+    """How a spot pool's scaling group chooses: COST_OPTIMIZED or COMPOSABLE."""
+    jumbo_frames: bool
+    """Whether the nodes use frames of 8500 bytes."""
+
+
+class TencentcloudNodePoolArgs(TypedDict, total=False):
+    """What only Tencent Cloud has."""
+
+    thpc_space_type: str
+    """Space type of a prepaid THPC workspace, for types that are sold only so."""
+
+
+class AlicloudFileSystemArgs(TypedDict):
+    """What only Alibaba Cloud has."""
+
+    kind: str
+    """cpfs or nas_extreme."""
+
+
+class TencentcloudFileSystemArgs(TypedDict, total=False):
+    """What only Tencent Cloud has."""
+
+    ccn_id: str
+    """Cloud Connect Network that the file system is reached through."""
+    ccn_cidr: str
+    """Addresses of the file system in that network."""
+
+
 class ReservationArgs(TypedDict, total=False):
     """Capacity that was bought before."""
 
     id: str
-    """Id of a capacity reservation or capacity block."""
+    """Id of a capacity reservation, capacity block or private pool."""
     resource_group_arn: str
     """ARN of a resource group of capacity reservations."""
 
@@ -84,11 +127,15 @@ class PoolArgs(TypedDict):
     interconnect: NotRequired[str]
     """rdma, nvlink or none."""
     purchase: NotRequired[str]
-    """on_demand, spot, reserved or capacity_block."""
+    """on_demand, spot, reserved, capacity_block or prepaid."""
     task: NotRequired[str]
     """Kind of work of this pool, where it is another than the cluster's."""
     mix: NotRequired[str]
     """Types that an elastic pool mixes: with the same gpu, or with other GPUs of the same gpu_memory as well."""
+    spot_price_limit: NotRequired[float]
+    """Most that a spot node may cost an hour, in the cloud's currency."""
+    prepaid: NotRequired[PrepaidArgs]
+    """The months behind prepaid."""
     on_demand_nodes: NotRequired[int]
     """Nodes of a spot pool that are bought on demand before any spot."""
     spare_nodes: NotRequired[int]
@@ -123,6 +170,10 @@ class PoolArgs(TypedDict):
     """Root device of an image of your own, such as /dev/xvda."""
     aws: NotRequired[AwsNodePoolArgs]
     """What only AWS has."""
+    alicloud: NotRequired[AlicloudNodePoolArgs]
+    """What only Alibaba Cloud has."""
+    tencentcloud: NotRequired[TencentcloudNodePoolArgs]
+    """What only Tencent Cloud has."""
 
 
 class AwsFileSystemArgs(TypedDict):
@@ -155,6 +206,10 @@ class FileSystemShapeArgs(TypedDict):
     """ARN of the key that encrypts it."""
     aws: NotRequired[AwsFileSystemArgs]
     """What only AWS has."""
+    alicloud: NotRequired[AlicloudFileSystemArgs]
+    """What only Alibaba Cloud has."""
+    tencentcloud: NotRequired[TencentcloudFileSystemArgs]
+    """What only Tencent Cloud has."""
 
 
 class FileSystemArgs(FileSystemShapeArgs):

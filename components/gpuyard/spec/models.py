@@ -4,12 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from gpuyard.spec.alicloud import AlicloudFileSystemSpec, AlicloudNodePoolSpec
 from gpuyard.spec.base import Model, Task
 from gpuyard.spec.monitoring import BudgetSpec, MonitoringSpec
 from gpuyard.spec.node_pools import (
     AwsNodePoolSpec,
     NodePoolSpec,
     NodeRange,
+    PrepaidSpec,
     QueueScalingSpec,
     ReservationSpec,
     ScalingSpec,
@@ -24,10 +26,13 @@ from gpuyard.spec.storage import (
     PrefixSpec,
     SnapshotSpec,
 )
+from gpuyard.spec.tencentcloud import TencentcloudFileSystemSpec, TencentcloudNodePoolSpec
 from gpuyard.spec.values import Cidr, Flag, Name, Real, Text
 
 __all__ = [
     "AccessSpec",
+    "AlicloudFileSystemSpec",
+    "AlicloudNodePoolSpec",
     "AwsFastRestoreSpec",
     "AwsFileSystemSpec",
     "AwsNodePoolSpec",
@@ -44,16 +49,19 @@ __all__ = [
     "NodePoolSpec",
     "NodeRange",
     "PrefixSpec",
+    "PrepaidSpec",
     "QueueScalingSpec",
     "ReservationSpec",
     "ScalingSpec",
     "ScheduledSizeSpec",
     "SnapshotSpec",
     "Task",
+    "TencentcloudFileSystemSpec",
+    "TencentcloudNodePoolSpec",
     "WorkloadSpec",
 ]
 
-Cloud = Literal["aws"]
+Cloud = Literal["aws", "alicloud", "tencentcloud"]
 Environment = Literal["dev", "staging", "prod"]
 Egress = Literal["nat", "endpoints"]
 

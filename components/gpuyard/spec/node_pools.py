@@ -4,11 +4,25 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from gpuyard.spec.alicloud import AlicloudNodePoolSpec
 from gpuyard.spec.base import Model, Task
-from gpuyard.spec.values import Count, Days, Device, Flag, Name, Percent, PositiveCount, Text, Whole, positive_count
+from gpuyard.spec.tencentcloud import TencentcloudNodePoolSpec
+from gpuyard.spec.values import (
+    Count,
+    Days,
+    Device,
+    Flag,
+    Name,
+    Percent,
+    PositiveCount,
+    Real,
+    Text,
+    Whole,
+    positive_count,
+)
 
 Interconnect = Literal["rdma", "nvlink", "none"]
-Purchase = Literal["on_demand", "spot", "reserved", "capacity_block"]
+Purchase = Literal["on_demand", "spot", "reserved", "capacity_block", "prepaid"]
 Placement = Literal["cluster", "none"]
 LocalDisk = Literal["raid0", "none"]
 Mix = Literal["gpu", "gpu_memory"]
@@ -34,11 +48,20 @@ def _fixed_or_range(value: Any) -> Any:
     return {"min": size, "max": size}
 
 
+class PrepaidSpec(Model):
+    """Nodes that are paid for months ahead."""
+
+    months: Annotated[Whole, Field(ge=1, le=60)]
+    """Months that are paid at once."""
+    renew: Flag = True
+    """Whether they are renewed by themselves; otherwise the nodes end with the months."""
+
+
 class ReservationSpec(Model):
     """Capacity that was bought before: by its own id, or by the group it is in."""
 
     id: Text | None = None
-    """Id of a capacity reservation or capacity block (``cr-…``)."""
+    """Id of a capacity reservation, capacity block or private pool, such as ``cr-…`` or ``eap-…``."""
     resource_group_arn: Text | None = None
     """ARN of a resource group of capacity reservations."""
 
@@ -106,6 +129,10 @@ class NodePoolSpec(Model):
     """Kind of work of this pool, where it is another than the cluster's."""
     mix: Mix = "gpu"
     """Types that an elastic pool mixes: with the same ``gpu``, or with any GPU of the same ``gpu_memory``."""
+    spot_price_limit: Annotated[Real, Field(gt=0, le=1_000_000)] | None = None
+    """Most that a spot node may cost an hour, in the cloud's currency; the on-demand price when left out."""
+    prepaid: PrepaidSpec | None = None
+    """The months behind ``prepaid``."""
     on_demand_nodes: Count = 0
     """Nodes of a spot pool that are bought on demand before any spot."""
     spare_nodes: Count = 0
@@ -135,8 +162,12 @@ class NodePoolSpec(Model):
     log_keep_days: Days = 30
     """Days that the nodes' logs are kept."""
     image: Text | None = None
-    """An image id (``ami-…``), or the name of a vendor image of the catalog."""
+    """An image id (``ami-…``, ``m-…``, ``img-…``), or the name of a vendor image of the catalog."""
     root_device: Device | None = None
     """Root device of an image of your own, such as ``/dev/xvda``; that of the default image when left out."""
     aws: AwsNodePoolSpec | None = None
     """What only AWS has."""
+    alicloud: AlicloudNodePoolSpec | None = None
+    """What only Alibaba Cloud has."""
+    tencentcloud: TencentcloudNodePoolSpec | None = None
+    """What only Tencent Cloud has."""

@@ -4,7 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from gpuyard.spec.alicloud import AlicloudFileSystemSpec
 from gpuyard.spec.base import Model
+from gpuyard.spec.tencentcloud import TencentcloudFileSystemSpec
 from gpuyard.spec.values import Count, Days, Flag, Hours, Name, PositiveCount, Text, Whole
 
 Durability = Literal["persistent", "scratch"]
@@ -46,6 +48,10 @@ class FileSystemSpec(Model):
     """ARN of the key that encrypts it; the cloud's own key when left out."""
     aws: AwsFileSystemSpec | None = None
     """What only AWS has."""
+    alicloud: AlicloudFileSystemSpec | None = None
+    """What only Alibaba Cloud has."""
+    tencentcloud: TencentcloudFileSystemSpec | None = None
+    """What only Tencent Cloud has."""
 
 
 class PrefixSpec(Model):

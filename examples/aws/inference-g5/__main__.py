@@ -1,6 +1,4 @@
-"""Serving on spot: 0 to N machines with one A10G each, of every size that has one, in two zones."""
-
-import json
+"""Serving on spot: 0 to N machines with one A10G each, as many as waiting requests and the hour of the day want."""
 
 import pulumi
 import pulumi_aws as aws
@@ -10,8 +8,12 @@ from gpuyard import ClusterNetwork, GpuNodePool
 config = pulumi.Config()
 region = pulumi.Config("aws").require("region")
 zones = [f"{region}a", f"{region}b"]
+queue_name = config.require("queue")
 
 network = ClusterNetwork("serve", {"region": region, "zones": zones, "file_system": False})
+
+# One message for each request that waits. The scaler knows a queue by its name, which is therefore given, not made up.
+requests = aws.sqs.Queue("requests", name=queue_name, sqs_managed_sse_enabled=True, visibility_timeout_seconds=300)
 
 servers = GpuNodePool(
     "serve",
@@ -24,21 +26,37 @@ servers = GpuNodePool(
         "nodes": {"min": 0, "max": config.require_int("max_nodes")},
         "purchase": "spot",
         "root_disk_gib": 150,
+        "scaling": {
+            "queue": {"name": queue_name, "jobs_per_node": 20},
+            "schedule": {
+                # One machine is warm while people are at work; at night the first request waits for one to boot.
+                "morning": {"cron": "0 7 * * MON-FRI", "time_zone": "Europe/Berlin", "min": 1},
+                "evening": {"cron": "0 19 * * MON-FRI", "time_zone": "Europe/Berlin", "min": 0},
+            },
+        },
+        # A request takes seconds: a machine that goes needs no longer to finish what it has begun.
+        "checkpoint_seconds": 60,
         "subnet_ids": [network.subnet_ids[zone] for zone in zones],
         "security_group_ids": [network.node_security_group_id],
     },
     pulumi.ResourceOptions(depends_on=[network]),
 )
 
-# The pool's outputs are enough to build on: its nodes may read the models, which live in a bucket of another team.
+# The pool's outputs are enough to build on: its nodes take requests off the queue, and read the models, which live in a
+# bucket of another team.
 models = f"arn:aws:s3:::{config.require('models_bucket')}"
 aws.iam.RolePolicy(
-    "read-models",
+    "serve",
     role=servers.role_name,
-    policy=json.dumps(
+    policy=pulumi.Output.json_dumps(
         {
             "Version": "2012-10-17",
             "Statement": [
+                {
+                    "Effect": "Allow",
+                    "Action": ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"],
+                    "Resource": requests.arn,
+                },
                 {"Effect": "Allow", "Action": "s3:ListBucket", "Resource": models},
                 {"Effect": "Allow", "Action": "s3:GetObject", "Resource": f"{models}/*"},
             ],
@@ -48,3 +66,5 @@ aws.iam.RolePolicy(
 
 pulumi.export("group", servers.group_name)
 pulumi.export("instance_types", servers.instance_types)
+pulumi.export("request_queue_url", requests.url)
+pulumi.export("interruption_queue_url", servers.interruption_queue_url)

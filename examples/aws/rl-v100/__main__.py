@@ -24,7 +24,7 @@ learner = GpuNodePool(
         "data_disk_gib": 1000,
         "subnet_ids": [network.subnet_ids[zone]],
         "security_group_ids": [network.node_security_group_id],
-        "bucket_arn": store.bucket_arn,
+        "bucket_name": store.bucket_name,
     },
     pulumi.ResourceOptions(depends_on=[network]),
 )

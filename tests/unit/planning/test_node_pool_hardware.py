@@ -113,13 +113,13 @@ def test_an_arm_type_takes_the_first_vendor_image_for_arm(
     monkeypatch: pytest.MonkeyPatch, pool: Pool, refused: Refused
 ):
     known = node_images("aws")
-    arm = replace(known["dlami-ubuntu-24.04"], name="arm", cpu_arch="arm64", ssm_parameter="/arm")
+    arm = replace(known["dlami-ubuntu-24.04"], name="arm", cpu_arch="arm64", query="/arm")
     monkeypatch.setattr(images, "node_images", lambda _: {**known, "arm": arm})
-    assert pool(instance_type="g5g.xlarge").image_ssm_parameter == "/arm"
+    assert pool(instance_type="g5g.xlarge").image_query == "/arm"
     assert refused(instance_type="g5g.xlarge", image="dlami-ubuntu-24.04") == [
         "image: dlami-ubuntu-24.04 is for x86_64, the CPUs are of kind arm64. For arm64: arm."
     ]
-    assert pool(gpu="A10").image_ssm_parameter == known["dlami-ubuntu-22.04"].ssm_parameter
+    assert pool(gpu="A10").image_query == known["dlami-ubuntu-22.04"].query
 
 
 def test_a_type_without_nvlink_says_how_its_gpus_are_joined(refused: Refused):
@@ -251,13 +251,13 @@ def test_the_root_device_is_the_images(image: str, root_device: str, pool: Pool)
     plan = pool(gpu="A10", image=image)
     assert plan.root_device == root_device
     assert plan.image_id is None
-    assert plan.image_ssm_parameter is not None
-    assert image.removeprefix("dlami-") in plan.image_ssm_parameter
+    assert plan.image_query is not None
+    assert image.removeprefix("dlami-") in plan.image_query
 
 
 def test_an_image_id_is_taken_as_it_is(pool: Pool):
     plan = pool(gpu="A10", image="ami-0123456789abcdef0")
-    assert (plan.image_id, plan.image_ssm_parameter) == ("ami-0123456789abcdef0", None)
+    assert (plan.image_id, plan.image_query) == ("ami-0123456789abcdef0", None)
 
 
 def test_an_unknown_image_is_refused_with_the_known_ones(refused: Refused):

@@ -29,25 +29,25 @@ def test_copies_stay_inside_china():
 
 @pytest.mark.parametrize("key", [None, KEY, ALIAS])
 def test_a_key_of_the_region_is_right_and_so_is_its_alias(key: str | None):
-    assert key_problems(key, "us-east-1", ("x",)) == []
+    assert key_problems(key, "aws", "us-east-1", ("x",)) == []
 
 
 @pytest.mark.parametrize(
     "key", ["1", "alias/disks", "arn:aws:s3:us-east-1:123456789012:key/1", "arn:aws:kms:us-east-1:123456789012:1"]
 )
 def test_what_is_no_arn_of_a_key_is_refused(key: str):
-    (problem,) = key_problems(key, "us-east-1", ("x",))
+    (problem,) = key_problems(key, "aws", "us-east-1", ("x",))
     assert str(problem) == f"x: '{key}' is no ARN of a key. {LIKE}"
 
 
 def test_br_032_a_key_of_another_region_is_refused():
-    (problem,) = key_problems(KEY, "us-west-2", ("x",))
+    (problem,) = key_problems(KEY, "aws", "us-west-2", ("x",))
     assert str(problem) == "x: the key is of us-east-1, what it encrypts is in us-west-2. Name a key of us-west-2."
 
 
 def test_an_alias_is_refused_where_a_role_needs_permission_for_the_key():
-    assert key_problems(KEY, "us-east-1", ("x",), alias=False) == []
-    (problem,) = key_problems(ALIAS, "us-east-1", ("x",), alias=False)
+    assert key_problems(KEY, "aws", "us-east-1", ("x",), alias=False) == []
+    (problem,) = key_problems(ALIAS, "aws", "us-east-1", ("x",), alias=False)
     assert str(problem) == (
         f"x: '{ALIAS}' is an alias, and a role can be given permission for the key itself only. Give the key's own "
         f"ARN. {LIKE}"

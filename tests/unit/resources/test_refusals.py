@@ -59,7 +59,7 @@ def test_the_smallest_cluster_is_right(build: Build, recorder: Recorder):
         ({"region": ...}, "region: is missing. It must be given."),
         ({"region": "us-east2"}, "region: 'us-east2' is no region of aws. Did you mean 'us-east-2'?"),
         ({"region": 3}, "region: should be text, not 3."),
-        ({"cloud": "gcp"}, "cloud: 'gcp' is not allowed. Allowed: aws."),
+        ({"cloud": "gcp"}, "cloud: 'gcp' is not allowed. Allowed: aws, alicloud or tencentcloud."),
         ({"environment": "production"}, "environment: 'production' is not allowed. Allowed: dev, staging or prod."),
         ({"tags": {"team": 3}}, "tags.team: should be text, not 3."),
     ],
@@ -152,12 +152,12 @@ def test_ssh_from_the_internet_is_refused(refused: Callable[..., list[str]]):
 
 
 def test_ids_may_be_outputs(build: Build, recorder: Recorder):
-    ids: Any = {"subnet_ids": [later("subnet-9")], "security_group_ids": [later("sg-9")], "bucket_arn": later("arn:b")}
+    ids: Any = {"subnet_ids": [later("subnet-9")], "security_group_ids": [later("sg-9")], "bucket_name": later("b")}
     build(GpuNodePool, **ids)
     assert recorder.inputs("Group")["vpcZoneIdentifiers"] == ["subnet-9"]
     assert recorder.inputs("LaunchTemplate")["networkInterfaces"][0]["securityGroups"] == ["sg-9"]
     policies = [inputs["policy"] for kind, _, inputs in recorder.registered if kind.endswith(":RolePolicy")]
-    assert any("arn:b/checkpoints/*" in policy for policy in policies)
+    assert any("arn:aws:s3:::b/checkpoints/*" in policy for policy in policies)
 
 
 @pytest.mark.parametrize(("environment", "asked", "protected"), [("dev", ..., False), ("prod", ..., True)])

@@ -10,8 +10,8 @@ from gpuyard.spec.parse import parse_what_is_right, right_parts
 from .conftest import SMALLEST, Described, Messages
 
 CLUSTER_KEYS = (
-    "access, checkpoints, cloud, environment, file_system, monitoring, name, network, node_pools, protect_data, region, snapshots, "
-    "tags, workload or zone"
+    "access, checkpoints, cloud, environment, file_system, monitoring, name, network, node_pools, protect_data, "
+    "region, snapshots, tags, workload or zone"
 )
 TASKS = "pretrain, full_finetune, lora, rl, vision or inference"
 NAME = "should be lower-case letters, digits and hyphens, at most 32, beginning with a letter"
@@ -59,7 +59,7 @@ def test_an_unknown_key_is_refused_with_the_nearest_or_all_known(
 def test_a_pool_may_be_called_as_a_key_of_a_pool(name: str, described: Described, messages: Messages):
     found = messages(described({"node_pools": {name: {"gpu": "A10", "nodes": 1, "zzzz": 2}}}))
     assert len(found) == 1
-    assert found[0].startswith(f"node_pools.{name}.zzzz: unknown key 'zzzz'. Known keys: aws, bare_metal, ")
+    assert found[0].startswith(f"node_pools.{name}.zzzz: unknown key 'zzzz'. Known keys: alicloud, aws, bare_metal, ")
 
 
 def test_a_pool_called_nodes_has_the_keys_of_a_pool(described: Described, messages: Messages):
@@ -148,7 +148,7 @@ def test_a_description_that_is_no_mapping_is_refused(data: object, shown: str, m
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"cloud": "gcp"}, "cloud: 'gcp' is not allowed. Allowed: aws."),
+        ({"cloud": "gcp"}, "cloud: 'gcp' is not allowed. Allowed: aws, alicloud or tencentcloud."),
         ({"environment": "production"}, "environment: 'production' is not allowed. Allowed: dev, staging or prod."),
         (
             {"environment": "stagin"},
@@ -161,8 +161,8 @@ def test_a_description_that_is_no_mapping_is_refused(data: object, shown: str, m
         ({"workload": {"task": None}}, f"workload.task: empty is not allowed. Allowed: {TASKS}."),
         (
             {"node_pools.train.purchase": "Spot"},
-            "node_pools.train.purchase: 'Spot' is not allowed. Did you mean 'spot'? Allowed: on_demand, spot, reserved "
-            "or capacity_block.",
+            "node_pools.train.purchase: 'Spot' is not allowed. Did you mean 'spot'? Allowed: on_demand, spot, "
+            "reserved, capacity_block or prepaid.",
         ),
         (
             {"node_pools.train.interconnect": "nvswitch"},

@@ -10,6 +10,7 @@ from gpuyard.bootstrap.user_data import LustreMount, NodeSetup, user_data
 from gpuyard.clouds.aws.node_identity import NodeRights, build_identity
 from gpuyard.clouds.aws.node_scaling import GROUP_METRICS, build_interruption_queue, build_scaling, hook_name
 from gpuyard.clouds.aws.node_template import build_template, image_of
+from gpuyard.clouds.aws.partition import bucket_arn
 from gpuyard.clouds.built import BuiltNodePool
 from gpuyard.planning.plans import CHECKPOINT_PREFIX, NodePoolPlan
 
@@ -27,8 +28,8 @@ class NodePoolLinks:
 
     subnet_ids: Input[Sequence[Input[str]]]
     security_group_ids: Input[Sequence[Input[str]]]
-    bucket_arn: Input[str] | None = None
-    bucket_key_arn: Input[str] | None = None
+    bucket_name: Input[str] | None = None
+    bucket_key: Input[str] | None = None
     bucket_prefixes: Sequence[str] = ()
     file_system_dns_name: Input[str] | None = None
     file_system_mount_name: Input[str] | None = None
@@ -67,8 +68,8 @@ def build_node_pool(
     )
     rights = NodeRights(
         log_group_arn=logs.arn,
-        bucket_arn=links.bucket_arn,
-        bucket_key_arn=links.bucket_key_arn,
+        bucket_arn=None if links.bucket_name is None else bucket_arn(links.bucket_name, region),
+        bucket_key_arn=links.bucket_key,
         prefixes=links.bucket_prefixes,
         scaled=elastic,
         file_system=links.file_system_dns_name is not None,
@@ -113,14 +114,14 @@ def build_node_pool(
 def _user_data(name: str, plan: NodePoolPlan, links: NodePoolLinks, logs: aws.cloudwatch.LogGroup) -> Output[str]:
     return Output.all(
         log_group=logs.name,
-        bucket_arn=links.bucket_arn,
+        bucket_name=links.bucket_name,
         dns_name=links.file_system_dns_name,
         mount_name=links.file_system_mount_name,
     ).apply(lambda known: user_data(_setup(name, plan, links, known)))
 
 
 def _setup(name: str, plan: NodePoolPlan, links: NodePoolLinks, known: Mapping[str, str]) -> NodeSetup:
-    dns_name, mount_name, bucket_arn = known["dns_name"], known["mount_name"], known["bucket_arn"]
+    dns_name, mount_name, bucket = known["dns_name"], known["mount_name"], known["bucket_name"]
     elastic = plan.kind == "elastic"
     return NodeSetup(
         pool=name,
@@ -130,7 +131,7 @@ def _setup(name: str, plan: NodePoolPlan, links: NodePoolLinks, known: Mapping[s
         scratch=plan.scratch,
         data_disk=plan.data_disk is not None,
         file_system=LustreMount(dns_name, mount_name, links.file_system_rdma) if dns_name and mount_name else None,
-        checkpoint_uri=f"s3://{bucket_arn.rsplit(':', 1)[1]}/{CHECKPOINT_PREFIX}" if bucket_arn else None,
+        checkpoint_uri=f"s3://{bucket}/{CHECKPOINT_PREFIX}" if bucket else None,
         hook=hook_name(name) if elastic else None,
         checkpoint_seconds=plan.checkpoint_seconds,
     )
@@ -194,6 +195,7 @@ def _mixed(
             on_demand_base_capacity=plan.on_demand_nodes,
             on_demand_percentage_above_base_capacity=0 if spot else 100,
             spot_allocation_strategy="price-capacity-optimized",
+            spot_max_price=None if plan.spot_price_limit is None else str(plan.spot_price_limit),
         ),
         launch_template=aws.autoscaling.GroupMixedInstancesPolicyLaunchTemplateArgs(
             launch_template_specification=aws.autoscaling.GroupMixedInstancesPolicyLaunchTemplateLaunchTemplateSpecificationArgs(

@@ -12,7 +12,7 @@ from gpuyard.planning.plans import NodePoolPlan
 from gpuyard.spec.node_pools import QueueScalingSpec, ScheduledSizeSpec
 
 # Metrics of the group that the policy on waiting jobs divides by; the group does not send them by itself.
-GROUP_METRICS = ("GroupInServiceInstances",)
+GROUP_METRICS = (aws.autoscaling.Metric.GROUP_IN_SERVICE_INSTANCES,)
 # Long enough for a scheduler that is down over a weekend to learn of what happened.
 _KEEP_MESSAGES_SECONDS = 4 * 24 * 3600
 _SPOT_EVENTS = ("EC2 Spot Instance Interruption Warning", "EC2 Instance Rebalance Recommendation")
@@ -93,7 +93,7 @@ def build_interruption_queue(
         "detail-type": [_TERMINATING_EVENT],
         "detail": {"AutoScalingGroupName": [group.name]},
     }
-    patterns: dict[str, dict[str, object]] = {"ends": terminating}
+    patterns: dict[str, Mapping[str, object]] = {"ends": terminating}
     if plan.purchase == "spot":
         patterns["spot"] = spot
     rules = [_event_rule(f"{name}-{part}", region, pattern, queue, tags, opts) for part, pattern in patterns.items()]
@@ -202,7 +202,7 @@ def _on_queue(
             metric(
                 id="nodes",
                 label="Nodes in service",
-                metric_stat=_stat("AWS/AutoScaling", GROUP_METRICS[0], POOL_DIMENSION, group.name, "Average"),
+                metric_stat=_stat("AWS/AutoScaling", GROUP_METRICS[0].value, POOL_DIMENSION, group.name, "Average"),
                 return_data=False,
             ),
             metric(id="per_node", label="Waiting jobs for each node", expression=expression, return_data=True),

@@ -24,7 +24,7 @@ def image_of(plan: NodePoolPlan, parent: Resource) -> Input[str]:
     if plan.image_id is not None:
         return plan.image_id
     found = aws.ssm.get_parameter_output(
-        name=plan.image_ssm_parameter,
+        name=plan.image_query,
         region=plan.place.region,
         opts=pulumi.InvokeOutputOptions(parent=parent),
     )
@@ -61,7 +61,7 @@ def build_template(
         The template.
     """
     node_tags = {**tags, "Name": name}
-    floating = plan.image_ssm_parameter is not None
+    floating = plan.image_query is not None
     return aws.ec2.LaunchTemplate(
         f"{name}-template",
         region=plan.place.region,

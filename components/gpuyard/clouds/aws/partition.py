@@ -1,5 +1,7 @@
 """Names that differ between the AWS partitions (commercial, China, GovCloud ...)."""
 
+from pulumi import Input, Output
+
 from gpuyard.catalog import regions
 
 _DNS_SUFFIX = {"aws-cn": "amazonaws.com.cn"}
@@ -18,6 +20,11 @@ def service_principal(service: str, region: str) -> str:
     if service == "ec2":
         return f"ec2.{_DNS_SUFFIX.get(partition_of(region), 'amazonaws.com')}"
     return f"{service}.amazonaws.com"
+
+
+def bucket_arn(name: Input[str], region: str) -> Output[str]:
+    """The ARN of a bucket: its name is the only one of its kind in the partition."""
+    return Output.concat(f"arn:{partition_of(region)}:s3:::", name)
 
 
 def managed_policy_arn(name: str, region: str) -> str:

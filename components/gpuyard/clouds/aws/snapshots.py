@@ -8,9 +8,9 @@ from pulumi import Input, Output, Resource, ResourceOptions
 from gpuyard.clouds.aws.identity import role_for_service
 from gpuyard.clouds.aws.partition import managed_policy_arn
 from gpuyard.clouds.built import BuiltSnapshots
-from gpuyard.planning.aws_cron import daily_expression
+from gpuyard.planning.aws.cron import daily_expression
+from gpuyard.planning.aws.snapshot_times import FIRST_HOUR_UTC
 from gpuyard.planning.plans import SnapshotPlan
-from gpuyard.planning.snapshot_times import FIRST_HOUR_UTC
 
 # The same for every schedule: what was made under another name is not deleted any more.
 # Source: https://docs.aws.amazon.com/ebs/latest/userguide/modify.html

@@ -8,7 +8,7 @@ from textwrap import wrap
 
 from gpuyard.catalog import file_system_types
 from gpuyard.catalog.storage import GIB_PER_TIB_AS_SOLD
-from gpuyard.planning.file_systems import TYPE_BY_DURABILITY
+from gpuyard.planning.aws.file_system import TYPE_BY_DURABILITY
 from gpuyard.planning.workload.answer import Candidate, WorkloadPlan
 from gpuyard.planning.workload.assumptions import BYTES_PER_TOKEN
 from gpuyard.planning.workload.memory import GB, GIB

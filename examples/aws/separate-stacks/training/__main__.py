@@ -36,7 +36,7 @@ nodes = GpuNodePool(
         "interconnect": "rdma",
         "subnet_ids": [network.subnet_ids[zone]],
         "security_group_ids": [network.node_security_group_id],
-        "bucket_arn": storage.require_output("bucket_arn"),
+        "bucket_name": storage.require_output("bucket_name"),
     },
     after_network,
 )

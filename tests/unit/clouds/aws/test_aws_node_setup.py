@@ -46,7 +46,7 @@ def test_a_node_is_told_where_its_data_and_checkpoints_are():
         "GPUYARD_FILE_SYSTEM": "/fsx",
         "GPUYARD_LUSTRE_DNS_NAME": "aws-prod-lustre.example",
         "GPUYARD_LUSTRE_MOUNT_NAME": "mnt",
-        "GPUYARD_CHECKPOINT_URI": "s3://arn:mock:aws-prod-checkpoints/checkpoints".replace("arn:mock:", ""),
+        "GPUYARD_CHECKPOINT_URI": "s3://aws-prod-checkpoints-1a2b3c/checkpoints",
     }
 
 

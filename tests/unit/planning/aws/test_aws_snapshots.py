@@ -11,7 +11,7 @@ from gpuyard.planning.plans import SnapshotPlan
 from gpuyard.planning.snapshots import plan_snapshots
 from gpuyard.spec import SnapshotSpec, parse_spec
 
-from .conftest import PLACE
+from ..conftest import PLACE
 
 KEY_THERE = "arn:aws:kms:us-west-2:123456789012:key/1"
 HOURS = (1, 2, 3, 4, 6, 8, 12, 24)

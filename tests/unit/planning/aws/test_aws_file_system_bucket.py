@@ -15,7 +15,7 @@ from gpuyard.catalog.limits import limit
 from gpuyard.planning.file_systems import plan_file_system
 from gpuyard.spec import FileSystemSpec, parse_spec
 
-from .conftest import PLACE
+from ..conftest import PLACE
 from .file_system_helpers import right, wrong
 
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuyard.planning.file_system_throughput import throughput_need
+from gpuyard.planning.file_system_need import throughput_need
 from gpuyard.planning.plans import Place
 from gpuyard.planning.workload.storage import storage_need
 
-from .conftest import PLACE
+from ..conftest import PLACE
 from .file_system_helpers import right
-from .workload.helpers import job
+from ..workload.helpers import job
 
 LARGE = replace(PLACE, task="pretrain", model_parameters=70e9)
 TASKS = ("pretrain", "full_finetune", "lora", "rl", "vision")

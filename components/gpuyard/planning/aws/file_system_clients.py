@@ -32,7 +32,7 @@ def reaches_over_rdma(pool: NodePoolPlan) -> bool | None:
     return True if families <= {*can} else None
 
 
-def rdma_client_problems(
+def client_problems(
     file_system: FileSystemPlan, pools: Sequence[NodePoolPlan], path: Path = ("file_system",)
 ) -> list[Problem]:
     """Problems of a file system with RDMA and the pools that mount it; none without RDMA.

@@ -7,7 +7,7 @@ from gpuyard.spec.node_pools import NodePoolSpec
 from gpuyard.spec.problems import Path, Problem, one_of
 
 
-def plan_interfaces(row: InstanceType, *, rdma: bool, high_ip: bool = False) -> tuple[InterfacePlan, ...] | None:
+def efa_interfaces(row: InstanceType, *, rdma: bool, high_ip: bool = False) -> tuple[InterfacePlan, ...] | None:
     """The interfaces of one node.
 
     The primary interface is an ordinary one on card 0, device 0. With RDMA, every card that takes EFA gets one

@@ -9,10 +9,10 @@ import pytest
 
 from gpuyard.catalog import instance_types
 from gpuyard.catalog.limits import limit
-from gpuyard.planning.file_system_clients import client_reasons, rdma_client_problems, reaches_over_rdma
+from gpuyard.planning.aws.file_system_clients import client_problems, client_reasons, reaches_over_rdma
 from gpuyard.planning.plans import NodePoolPlan
 
-from .conftest import Pool
+from ..conftest import Pool
 from .file_system_helpers import right
 
 FAST = right(capacity_gib=4800, rdma=True)
@@ -20,7 +20,7 @@ PLAIN = right(capacity_gib=4800)
 
 
 def problems(*pools: NodePoolPlan) -> list[str]:
-    return [str(problem) for problem in rdma_client_problems(FAST, pools)]
+    return [str(problem) for problem in client_problems(FAST, pools)]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_all_problems_of_the_clients_come_together(pool: Pool):
 
 
 def test_without_rdma_every_pool_may_mount_it(pool: Pool):
-    assert rdma_client_problems(PLAIN, [pool(instance_type="p4d.24xlarge", interconnect="rdma")]) == []
+    assert client_problems(PLAIN, [pool(instance_type="p4d.24xlarge", interconnect="rdma")]) == []
     assert client_reasons(PLAIN, [pool(instance_type="p4d.24xlarge", interconnect="rdma")]) == ()
 
 

@@ -8,17 +8,17 @@ from dataclasses import replace
 import pytest
 
 from gpuyard.catalog import InstanceType, instance_types
-from gpuyard.planning.interfaces import plan_interfaces
+from gpuyard.planning.aws.interfaces import efa_interfaces
 from gpuyard.planning.plans import InterfacePlan
 from gpuyard.planning.subnet_room import subnet_problems
 
-from .conftest import Pool, Refused
+from ..conftest import Pool, Refused
 
 WITH_EFA = [row for row in instance_types("aws").values() if row.has_rdma and row.rdma_cards is not None]
 
 
 def interfaces(name: str) -> tuple[InterfacePlan, ...]:
-    found = plan_interfaces(instance_types("aws")[name], rdma=True)
+    found = efa_interfaces(instance_types("aws")[name], rdma=True)
     assert found is not None
     return found
 
@@ -62,17 +62,17 @@ def test_card_0_of_p6_b300_is_ena_only():
 
 @pytest.mark.parametrize("name", ["p5.48xlarge", "g5.xlarge"])
 def test_without_rdma_there_is_the_primary_interface_alone(name: str):
-    assert plan_interfaces(instance_types("aws")[name], rdma=False) == (InterfacePlan(0, 0, "interface"),)
+    assert efa_interfaces(instance_types("aws")[name], rdma=False) == (InterfacePlan(0, 0, "interface"),)
 
 
 def test_unknown_cards_give_no_layout():
     row = replace(instance_types("aws")["p4d.24xlarge"], rdma_cards=None)
-    assert plan_interfaces(row, rdma=True) is None
+    assert efa_interfaces(row, rdma=True) is None
 
 
 def test_a_card_0_that_takes_one_interface_cannot_carry_efa_besides_the_primary():
     row = replace(instance_types("aws")["p4d.24xlarge"], interfaces_per_card=1)
-    assert plan_interfaces(row, rdma=True) is None
+    assert efa_interfaces(row, rdma=True) is None
 
 
 @pytest.mark.parametrize(("kind", "takes"), [("interface", True), ("efa", True), ("efa-only", False)])
@@ -86,7 +86,7 @@ def test_only_efa_only_takes_no_address(kind: str, takes: bool):
 @pytest.mark.parametrize("name", ["p5.48xlarge", "p5e.48xlarge"])
 def test_the_high_ip_layout_adds_an_address_on_every_fourth_card(name: str):
     row = instance_types("aws")[name]
-    found = plan_interfaces(row, rdma=True, high_ip=True)
+    found = efa_interfaces(row, rdma=True, high_ip=True)
     assert found is not None
     places = [(one.network_card_index, one.device_index) for one in found]
     assert len(set(places)) == len(places) == 40

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from gpuyard.catalog.limits import limit
-from gpuyard.planning.aws_cron import AwsCron, daily_expression, read_cron
+from gpuyard.planning.aws.cron import AwsCron, daily_expression, read_cron
 from gpuyard.planning.plans import Place
 from gpuyard.spec.models import SnapshotSpec
 from gpuyard.spec.problems import Path, Problem, one_of

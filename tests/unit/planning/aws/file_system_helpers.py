@@ -6,7 +6,7 @@ from gpuyard.planning.file_systems import plan_file_system
 from gpuyard.planning.plans import FileSystemPlan, Place
 from gpuyard.spec import FileSystemSpec, parse_spec
 
-from .conftest import PLACE
+from ..conftest import PLACE
 
 PATH = ("file_system",)
 

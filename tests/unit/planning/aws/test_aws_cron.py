@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuyard.planning.aws_cron import daily_expression, read_cron
+from gpuyard.planning.aws.cron import daily_expression, read_cron
 
 FIRST_DAY = date(2001, 1, 1)
 CYCLE_DAYS = 28 * 365 + 7

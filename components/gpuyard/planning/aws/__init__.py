@@ -1,0 +1,1 @@
+"""What only AWS decides: interfaces of EFA, kinds of FSx for Lustre, schedules of Data Lifecycle Manager."""
