@@ -1,12 +1,13 @@
 """Checking a resource's inputs against its schema, as a provider does before anything is created."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 from gpuyard.sandbox.schema import PropertyType, Shape
 from gpuyard.sandbox.wire import is_unknown, is_wrapped
-from gpuyard.spec.problems import did_you_mean
+from gpuyard.spec.problems import did_you_mean, one_of
 
 _WORDS = {
     "string": "text",
@@ -25,6 +26,15 @@ class Failure:
 
     path: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """Which texts a property takes: one of ``values``, or one that ``pattern`` matches, in words ``like`` this."""
+
+    values: tuple[str, ...] = ()
+    pattern: str | None = None
+    like: str = ""
 
 
 def check_inputs(shape: Shape, inputs: Mapping[str, Any], path: str = "") -> list[Failure]:
@@ -54,6 +64,45 @@ def check_inputs(shape: Shape, inputs: Mapping[str, Any], path: str = "") -> lis
         if known.required and inputs.get(name) is None
     ]
     return found
+
+
+def check_values(allowed: Mapping[str, Allowed], inputs: Mapping[str, Any]) -> list[Failure]:
+    """Every text outside the documented set of its property.
+
+    Args:
+        allowed: What properties take, by their paths through lists and objects.
+        inputs: What the resource was given; values not known yet pass.
+
+    Returns:
+        Failures in the order of the rules; empty when all is right.
+    """
+    return [
+        Failure(at, f"should be {_allowed_words(rule, value)}")
+        for path, rule in allowed.items()
+        for at, value in _texts_at(inputs, path.split("."), "")
+        if not _is_allowed(rule, value)
+    ]
+
+
+def _texts_at(value: Any, path: list[str], at: str) -> Iterable[tuple[str, str]]:
+    if isinstance(value, list):
+        for place, item in enumerate(cast(list[Any], value)):
+            yield from _texts_at(item, path, f"{at}[{place}]")
+    elif path and isinstance(value, Mapping) and not is_wrapped(cast(Any, value)):
+        inner = cast(Mapping[str, Any], value).get(path[0])
+        yield from _texts_at(inner, path[1:], f"{at}.{path[0]}".removeprefix("."))
+    elif not path and isinstance(value, str) and not is_unknown(value):
+        yield at, value
+
+
+def _is_allowed(rule: Allowed, value: str) -> bool:
+    return value in rule.values if rule.pattern is None else re.fullmatch(rule.pattern, value) is not None
+
+
+def _allowed_words(rule: Allowed, value: str) -> str:
+    if rule.pattern is not None:
+        return f"{rule.like}, not '{value}'"
+    return f"{one_of(rule.values)}, not '{value}'. {did_you_mean(value, rule.values)}".rstrip(" .")
 
 
 def _unknown_property(name: str, shape: Shape) -> str:

@@ -68,6 +68,8 @@ class _LeanModule(ModuleType):
             if module and find_spec(f"{self.__name__}.{module}") is not None:
                 home = import_module(f"{self.__name__}.{module}")
                 found = getattr(home, name, home if module == name else None)
+                # Importing has put the module here under its name; what is in it by that name is what was asked for.
+                self.__dict__[module] = getattr(home, module, home)
                 if found is not None:
                     return found
         return None

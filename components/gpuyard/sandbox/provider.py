@@ -1,6 +1,7 @@
 """Simulated providers for the real engine: every call that the engine makes of a cloud's provider."""
 
 import os
+import re
 import threading
 import time
 from collections.abc import Mapping
@@ -12,13 +13,16 @@ from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
 from gpuyard.catalog import regions
 from gpuyard.sandbox import behaviour
-from gpuyard.sandbox.check import Failure, check_inputs
+from gpuyard.sandbox.check import Failure, check_inputs, check_values
 from gpuyard.sandbox.cloud import AlreadyExistsError, CloudResource, SimulatedCloud
-from gpuyard.sandbox.diff import changes
+from gpuyard.sandbox.diff import Change, changes
+from gpuyard.sandbox.functions import look_up
 from gpuyard.sandbox.schema import ResourceSchema, resource_schema
 from gpuyard.sandbox.wire import UNKNOWN, from_struct, is_unknown, to_struct
 
 LATENCY_VARIABLE = "GPUYARD_SANDBOX_LATENCY_MS"
+# The place in a list that a property path goes through.
+_PLACE = re.compile(r"\[[0-9]+\]")
 _KINDS = {
     "add": (provider_pb2.PropertyDiff.ADD, provider_pb2.PropertyDiff.ADD_REPLACE),
     "delete": (provider_pb2.PropertyDiff.DELETE, provider_pb2.PropertyDiff.DELETE_REPLACE),
@@ -31,7 +35,7 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     Args:
         simulated: What exists.
-        version: The SDK's version, which the provider answers as its own.
+        version: What it answers as its own version; the engine warns when that is older than an SDK's.
     """
 
     def __init__(self, simulated: SimulatedCloud, version: str) -> None:
@@ -59,8 +63,7 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     def DiffConfig(self, request: Any, context: Any) -> provider_pb2.DiffResponse:
         found = changes(from_struct(request.olds), from_struct(request.news))
-        moved = [change.top for change in found if change.top == "region"]
-        return _diff_response(found, moved)
+        return _diff_response(found, {change.path for change in found if change.top == "region"})
 
     def Configure(self, request: Any, context: Any) -> provider_pb2.ConfigureResponse:
         region = from_struct(request.args).get("region")
@@ -68,13 +71,11 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.ConfigureResponse(supportsPreview=True)
 
     def Invoke(self, request: Any, context: Any) -> provider_pb2.InvokeResponse:
-        package = request.tok.split(":")[0]
-        arguments = from_struct(request.args)
-        region = self._region_of(arguments, context)
-        account = behaviour.cloud(package).account
-        found = behaviour.look_up(request.tok, arguments, region, _partition(package, region), account)
+        token, arguments = request.tok, from_struct(request.args)
+        region = self._region_of(token, arguments, context)
+        found = look_up(token, arguments, region, _partition(token, region))
         if found is None:
-            reason = f"the sandbox does not simulate the function {request.tok}"
+            reason = f"the sandbox does not simulate the function {token}"
             return provider_pb2.InvokeResponse(failures=[provider_pb2.CheckFailure(property="", reason=reason)])
         response = provider_pb2.InvokeResponse()
         # 'return' is a word of Python's: the field has no attribute of that name.
@@ -88,7 +89,8 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
             reason = f"the installed SDK has no resource type '{token}'"
             return provider_pb2.CheckResponse(failures=[provider_pb2.CheckFailure(property="", reason=reason)])
         inputs = from_struct(request.news)
-        failures = check_inputs(schema.inputs, inputs)
+        allowed = behaviour.behaviour(token).allowed
+        failures = [*check_inputs(schema.inputs, inputs), *check_values(allowed, inputs)]
         if failures:
             return provider_pb2.CheckResponse(inputs=request.news, failures=[_failure(one) for one in failures])
         key = behaviour.behaviour(token).auto_name
@@ -101,20 +103,20 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     def Diff(self, request: Any, context: Any) -> provider_pb2.DiffResponse:
         old = from_struct(request.old_inputs if request.HasField("old_inputs") else request.olds)
-        found = changes(old, from_struct(request.news))
-        replacing = {*behaviour.behaviour(_token(request.urn)).replace_on, "region"}
-        return _diff_response(found, [change.top for change in found if change.top in replacing])
+        new = from_struct(request.news)
+        return _diff_response(changes(old, new), behaviour.replacing(_token(request.urn), old, new))
 
     def Create(self, request: Any, context: Any) -> provider_pb2.CreateResponse:
         token, inputs = _token(request.urn), from_struct(request.properties)
         schema = self._required_schema(token, context)
         if request.preview:
-            unknown = dict.fromkeys(schema.output_names - {"id", "urn", *schema.inputs.properties}, UNKNOWN)
-            known = {"region": self._region_of(inputs, context)} if "region" in schema.output_names else {}
+            unknown = dict.fromkeys(behaviour.known_after_update(token, schema, inputs), UNKNOWN)
+            key = behaviour.REGION_PROPERTIES.get(token.split(":")[0])
+            known = {key: self._region_of(token, inputs, context)} if key in schema.output_names else {}
             return provider_pb2.CreateResponse(properties=to_struct({**unknown, **inputs, **known}))
         time.sleep(self._latency_s)
-        region = self._region_of(inputs, context)
-        made_id, outputs = behaviour.computed(token, schema, inputs, region, _partition(token.split(":")[0], region))
+        region = self._region_of(token, inputs, context)
+        made_id, outputs = behaviour.computed(token, schema, inputs, region, _partition(token, region))
         try:
             self._cloud.create(CloudResource(token, made_id, request.urn, inputs, outputs))
         except AlreadyExistsError as error:
@@ -134,7 +136,7 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
         token, inputs = _token(request.urn), from_struct(request.news)
         if request.preview:
             old = from_struct(request.olds)
-            moving = {"latestVersion": UNKNOWN} if "latestVersion" in old else {}
+            moving = {version: UNKNOWN for version in behaviour.VERSIONS if version in old}
             return provider_pb2.UpdateResponse(
                 properties=to_struct({**behaviour.after_update(token, old, inputs), **moving})
             )
@@ -164,13 +166,16 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
             raise AssertionError
         return schema
 
-    def _region_of(self, inputs: Mapping[str, Any], context: Any) -> str:
-        region = inputs.get("region")
+    def _region_of(self, token: str, inputs: Mapping[str, Any], context: Any) -> str:
+        package = token.split(":")[0]
+        key = behaviour.REGION_PROPERTIES.get(package)
+        region = inputs.get(key) if key else None
         if region and not is_unknown(region):
             return str(region)
         configured = self._regions.get(context.peer())
         if configured is None:
-            context.abort(grpc.StatusCode.FAILED_PRECONDITION, "no region: set aws:region, or 'region' of the resource")
+            own = f", or '{key}' of the resource" if key else ", or 'region' of the provider"
+            context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"no region: set {package}:region{own}")
         return str(configured)
 
 
@@ -178,25 +183,36 @@ def _token(urn: str) -> str:
     return urn.split("::")[2].split("$")[-1]
 
 
-def _partition(package: str, region: str) -> str:
+def _partition(token: str, region: str) -> str:
+    package = token.split(":")[0]
     known = regions(package).get(region)
-    return known.partition if known else "aws"
+    return known.partition if known else package
 
 
 def _failure(failure: Failure) -> provider_pb2.CheckFailure:
     return provider_pb2.CheckFailure(property=failure.path, reason=failure.reason)
 
 
-def _diff_response(found: list[Any], replaced: list[str]) -> provider_pb2.DiffResponse:
+def _diff_response(found: list[Change], replaced: set[str]) -> provider_pb2.DiffResponse:
+    causes = {change.path for change in found if any(_is_at(change, path) for path in replaced)}
     detailed = {
-        change.path: provider_pb2.PropertyDiff(kind=_KINDS[change.kind][change.top in replaced], inputDiff=True)
+        change.path: provider_pb2.PropertyDiff(kind=_KINDS[change.kind][change.path in causes], inputDiff=True)
         for change in found
     }
     some = provider_pb2.DiffResponse.DIFF_SOME if found else provider_pb2.DiffResponse.DIFF_NONE
     return provider_pb2.DiffResponse(
         changes=some,
         diffs=list(dict.fromkeys(change.top for change in found)),
-        replaces=list(dict.fromkeys(replaced)),
+        replaces=list(dict.fromkeys(change.top for change in found if change.path in causes)),
         detailedDiff=detailed,
         hasDetailedDiff=True,
     )
+
+
+def _is_at(change: Change, path: str) -> bool:
+    """Whether a change is of the property at a path, of something in it, or of what it is in."""
+    here = _PLACE.sub("", change.path) + "."
+    if path.endswith("[]"):
+        return here == path.removesuffix("[]") + "."
+    there = f"{path}."
+    return here.startswith(there) or there.startswith(here)

@@ -1,6 +1,7 @@
 """What a resource type takes and gives, read off the cloud SDK's own classes."""
 
 import inspect
+import re
 import sys
 import types
 import typing
@@ -9,8 +10,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, cast
 
+from pulumi.runtime.rpc import get_resource_module
+
+# Of a package whose module is not called after it.
+_SDK_MODULES = {"tencentcloud": "tencentcloud_iac_pulumi"}
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SCALARS: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
@@ -75,14 +82,23 @@ def resource_schema(token: str) -> ResourceSchema | None:
     return ResourceSchema(token, shape, frozenset(outputs | {"id", "urn"}))
 
 
+def sdk_module(package: str) -> str:
+    """Name of the Python module of a cloud's SDK, by the name of its Pulumi package."""
+    return _SDK_MODULES.get(package, f"pulumi_{package}")
+
+
 def _resource_class(token: str) -> type | None:
     package, module, name = token.split(":")
-    sdk = import_module(f"pulumi_{package}")
-    folder = module.split("/")[0]
-    # 'index' types live in the SDK's root; a folder that is a Python keyword has an underscore behind it.
-    homes = [sdk] if folder in ("index", "") else [getattr(sdk, folder, None), getattr(sdk, f"{folder}_", None)]
-    for home in homes:
-        found = getattr(home, name, None)
+    folder, _, file = module.partition("/")
+    import_module(sdk_module(package))
+    # The SDK tells the runtime where its types live; one that it forgot is in the folder called like the module.
+    registered: Any = get_resource_module(package, module, "")
+    home = f"{sdk_module(package)}.{folder.lower()}" if registered is None else registered.mod_info["fqn"]
+    if find_spec(home) is None:
+        return None
+    # A folder with the SDK's settings shows nothing else that is in it: there the type's own file has to be asked.
+    for where in (home, f"{home}.{_WORD.sub('_', file).lower()}"):
+        found = getattr(import_module(where), name, None) if find_spec(where) is not None else None
         if isinstance(found, type) and getattr(found, "pulumi_type", token) == token:
             return found
     return None

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuyard.sandbox.check import check_inputs
+from gpuyard.sandbox.behaviour import behaviour
+from gpuyard.sandbox.check import check_inputs, check_values
 from gpuyard.sandbox.diff import changes
 from gpuyard.sandbox.schema import resource_schema
 from gpuyard.sandbox.wire import SIGNATURE, UNKNOWN, from_struct, to_struct
@@ -53,6 +54,90 @@ GROUP = "aws:autoscaling/group:Group"
     ],
 )
 def test_inputs_are_checked_at_every_depth(token: str, inputs: dict, expected: list[tuple[str, str]]) -> None:
+    assert failures(token, inputs) == expected
+
+
+@pytest.mark.parametrize(
+    ("token", "inputs", "expected"),
+    [
+        ("alicloud:ecs/ecsDeploymentSet:EcsDeploymentSet", {"strategy": "LowLatency"}, []),
+        (
+            "alicloud:ecs/ecsDeploymentSet:EcsDeploymentSet",
+            {"strategy": "LowLatencies"},
+            [
+                (
+                    "strategy",
+                    "should be Availability, AvailabilityGroup or LowLatency, not 'LowLatencies'. "
+                    "Did you mean 'LowLatency'?",
+                )
+            ],
+        ),
+        (
+            "alicloud:ecs/instance:Instance",
+            {"networkInterfaces": [{}, {"networkInterfaceTrafficMode": "RDMA"}, UNKNOWN]},
+            [
+                (
+                    "networkInterfaces[1].networkInterfaceTrafficMode",
+                    "should be Standard or HighPerformance, not 'RDMA'",
+                )
+            ],
+        ),
+        ("alicloud:ecs/instance:Instance", {"spotStrategy": UNKNOWN, "httpTokens": {SIGNATURE: "secret"}}, []),
+        ("alicloud:oss/bucket:Bucket", {"versioning": {"status": "enabled"}}, ["versioning.status"]),
+        ("tencentcloud:Cfs/fileSystem:FileSystem", {"storageType": "TURBO", "protocol": "TURBO"}, ["storageType"]),
+        ("tencentcloud:Cos/bucket:Bucket", {"bucket": "data-1250000000"}, []),
+        (
+            "tencentcloud:Cos/bucket:Bucket",
+            {"bucket": "data"},
+            [("bucket", "should be a name that ends in the account's app id, such as data-1250000000, not 'data'")],
+        ),
+    ],
+)
+def test_a_value_outside_the_documented_set_is_refused_with_the_set(
+    token: str, inputs: dict, expected: list[tuple[str, str] | str]
+) -> None:
+    found = [(one.path, one.reason) for one in check_values(behaviour(token).allowed, inputs)]
+    whole = [one if isinstance(wanted, tuple) else one[0] for one, wanted in zip(found, expected, strict=True)]
+    assert whole == expected
+
+
+@pytest.mark.parametrize(
+    ("token", "inputs", "expected"),
+    [
+        (
+            "alicloud:ecs/instance:Instance",
+            {"dataDisks": [{"category": "cloud_essd"}]},
+            [("dataDisks[0].size", "is required, but was not given")],
+        ),
+        (
+            "alicloud:nas/fileSystem:FileSystem",
+            {"protocolType": "cpfs", "storageType": "advance_200", "capacity": "much"},
+            [("capacity", "should be a whole number, not 'much'")],
+        ),
+        (
+            "tencentcloud:As/scalingConfig:ScalingConfig",
+            {"configurationName": "c", "instanceTypes": "PNV4.7XLARGE116"},
+            [("instanceTypes", "should be a list, not 'PNV4.7XLARGE116'")],
+        ),
+        (
+            "tencentcloud:Subnet/instance:Instance",
+            {"vpcId": "vpc-1", "cidrBlok": "10.0.0.0/24", "availabilityZone": "ap-guangzhou-6"},
+            [
+                ("cidrBlok", "unknown property 'cidrBlok'. Did you mean 'cidrBlock'?"),
+                ("cidrBlock", "is required, but was not given"),
+            ],
+        ),
+        (
+            "tencentcloud:Instance/instance:Instance",
+            {"availabilityZone": "ap-guangzhou-6", "disasterRecoverGroupIds": ["ps-1"]},
+            [("disasterRecoverGroupIds", "unknown property 'disasterRecoverGroupIds'.")],
+        ),
+    ],
+    ids=["nested", "number", "list", "misspelt", "newer than the SDK"],
+)
+def test_the_other_clouds_inputs_are_checked_at_every_depth(
+    token: str, inputs: dict, expected: list[tuple[str, str]]
+) -> None:
     assert failures(token, inputs) == expected
 
 

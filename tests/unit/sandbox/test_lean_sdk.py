@@ -7,9 +7,9 @@ import sys
 import textwrap
 
 
-def run(code: str) -> str:
+def run(code: str, sdk: str = "pulumi_aws", services: tuple[str, ...] = ("ec2", "s3")) -> str:
     """Each case in an interpreter of its own: what is loaded stays loaded."""
-    begin = "import sys; from gpuyard.sandbox.lean_sdk import load_leanly; load_leanly('pulumi_aws', ['ec2', 's3'])\n"
+    begin = f"import sys; from gpuyard.sandbox.lean_sdk import load_leanly; load_leanly('{sdk}', {services})\n"
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", begin + textwrap.dedent(code)],
         capture_output=True,
@@ -46,6 +46,15 @@ def test_functions_and_their_output_form_are_found() -> None:
     assert run(code) == "get_vpc pulumi_aws.ec2.get_vpc"
 
 
+def test_a_function_stays_one_however_often_it_is_named() -> None:
+    code = """
+        import pulumi_aws as aws
+        names = [aws.ec2.get_vpc_output, aws.ec2.get_vpc, aws.ec2.get_vpc, aws.ec2.get_vpc_output]
+        print([callable(name) for name in names])
+    """
+    assert run(code) == "[True, True, True, True]"
+
+
 def test_what_is_nowhere_is_an_attribute_error_as_ever() -> None:
     code = """
         import pulumi_aws as aws
@@ -66,3 +75,25 @@ def test_a_loaded_service_stays_as_it_is() -> None:
         print(sys.modules["pulumi_aws.iam"] is before)
     """
     assert run(code) == "True"
+
+
+def test_the_other_clouds_services_load_piece_by_piece_too() -> None:
+    code = """
+        import pulumi_alicloud as alicloud
+        from gpuyard.sandbox.schema import resource_schema
+        group, disk = alicloud.ess.ScalingGroup, alicloud.ecs.InstanceDataDiskArgs
+        schema = resource_schema("alicloud:oss/bucket:Bucket")
+        print(group.__module__, disk.__module__, "versioning" in schema.inputs.properties)
+        print(alicloud.ecs.get_images_output.__module__, "pulumi_alicloud.ecs.instance" in sys.modules)
+    """
+    lines = run(code, "pulumi_alicloud", ("ecs", "ess", "oss")).splitlines()
+    assert lines[0] == "pulumi_alicloud.ess.scaling_group pulumi_alicloud.ecs._inputs True"
+    assert lines[1] == "pulumi_alicloud.ecs.get_images False"
+
+
+def test_a_folder_called_like_a_word_of_python_loads_piece_by_piece() -> None:
+    code = """
+        import tencentcloud_iac_pulumi as tencentcloud
+        print(tencentcloud.as_.ScalingGroup.__module__, "tencentcloud_iac_pulumi.as_.schedule" in sys.modules)
+    """
+    assert run(code, "tencentcloud_iac_pulumi", ("as_",)) == "tencentcloud_iac_pulumi.as_.scaling_group False"
