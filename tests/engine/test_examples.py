@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,6 +93,7 @@ def example(request: pytest.FixtureRequest, engine: Engine, tmp_path: Path) -> E
 
 def test_the_examples_of_the_issue_are_there() -> None:
     assert set(ALL) >= {
+        "aws/bare-metal",
         "aws/existing-network",
         "aws/inference-g5",
         "aws/nlp-zero-p4d",
@@ -103,7 +107,7 @@ def test_the_examples_of_the_issue_are_there() -> None:
 @pytest.mark.parametrize("example", ALL, indirect=True)
 def test_preview_up_second_up_destroy(example: Example) -> None:
     example.up()
-    SHOWS.get(example.name, lambda _: None)(example)
+    SHOWS[example.name](example)
     example.destroy()
     assert example.cloud() == []
 
@@ -172,8 +176,9 @@ def shows_v100_with_a_data_disk(example: Example) -> None:
     assert schedule.inputs["policyDetails"]["targetTags"].items() <= volumes["tags"].items(), "it finds the disk"
 
 
-def shows_several_types_on_spot_in_two_zones(example: Example) -> None:
-    (group,) = of_type(example.cloud(), "aws:autoscaling/group:Group")
+def shows_serving_on_spot_that_follows_its_queue_and_the_hour(example: Example) -> None:
+    things = example.cloud()
+    (group,) = of_type(things, "aws:autoscaling/group:Group")
     policy = group.inputs["mixedInstancesPolicy"]
     types = [one["instanceType"] for one in policy["launchTemplate"]["overrides"]]
     assert {"g5.xlarge", "g5.2xlarge", "g5.4xlarge"} <= set(types)
@@ -181,6 +186,53 @@ def shows_several_types_on_spot_in_two_zones(example: Example) -> None:
     assert policy["instancesDistribution"]["onDemandPercentageAboveBaseCapacity"] == 0
     assert (group.inputs["minSize"], group.inputs["maxSize"]) == (0, 8)
     assert len(set(group.inputs["vpcZoneIdentifiers"])) == 2
+    requests = next(one for one in of_type(things, "aws:sqs/queue:Queue") if one.urn.endswith("::requests"))
+    (scaling,) = of_type(things, "aws:autoscaling/policy:Policy")
+    target = scaling.inputs["targetTrackingConfiguration"]
+    assert target["targetValue"] == 20
+    waiting, nodes, _ = target["customizedMetricSpecification"]["metrics"]
+    assert dimension_of(waiting) == {"name": "QueueName", "value": requests.outputs["name"]}
+    assert dimension_of(nodes) == {"name": "AutoScalingGroupName", "value": group.outputs["name"]}
+    schedules = of_type(things, "aws:autoscaling/schedule:Schedule")
+    assert {one.inputs["recurrence"]: one.inputs["minSize"] for one in schedules} == {
+        "0 7 * * MON-FRI": 1,
+        "0 19 * * MON-FRI": 0,
+    }
+    # The program's own right, on what it has made: nodes take requests off the queue.
+    (own,) = [one for one in of_type(things, "aws:iam/rolePolicy:RolePolicy") if one.urn.endswith("::serve")]
+    assert json.loads(own.inputs["policy"])["Statement"][0]["Resource"] == requests.outputs["arn"]
+    (sandbox,) = example.projects.values()
+    outputs = sandbox.session.outputs(STACK)
+    assert outputs["request_queue_url"] == requests.outputs["url"]
+    interruptions = next(one for one in of_type(things, "aws:sqs/queue:Queue") if one is not requests)
+    assert outputs["interruption_queue_url"] == interruptions.outputs["url"]
+    targets = of_type(things, "aws:cloudwatch/eventTarget:EventTarget")
+    assert [one.inputs["arn"] for one in targets] == [interruptions.outputs["arn"]] * 2
+
+
+def dimension_of(metric: dict[str, Any]) -> dict[str, str]:
+    (dimension,) = metric["metricStat"]["metric"]["dimensions"]
+    return dimension
+
+
+def shows_bare_metal_of_fixed_size(example: Example) -> None:
+    things = example.cloud()
+    assert instance_types(things) == {"g4dn.metal"}
+    assert interface_kinds(things) == [None], "nothing joins the machines"
+    (group,) = of_type(things, "aws:autoscaling/group:Group")
+    assert (group.inputs["minSize"], group.inputs["desiredCapacity"], group.inputs["maxSize"]) == (2, 2, 2)
+    assert group.inputs["waitForCapacityTimeout"] == "60m"
+    made = {thing.token.split(":")[1].split("/")[0] for thing in things}
+    assert made == {"ec2", "vpc", "autoscaling", "iam", "cloudwatch"}, "no file system, bucket or scaler"
+    assert "/opt/gpuyard/parts/10-scratch.sh" in boot_files(things)
+
+
+def boot_files(things: list[CloudResource]) -> dict[str, str]:
+    """The files that a node of the only pool writes when it boots, as cloud-init gets them."""
+    (template,) = of_type(things, "aws:ec2/launchTemplate:LaunchTemplate")
+    text = gzip.decompress(base64.b64decode(template.inputs["userData"])).decode()
+    assert text.startswith("#cloud-config\n")
+    return {one["path"]: one["content"] for one in json.loads(text.split("\n", 1)[1])["write_files"]}
 
 
 def shows_components_usable_alone_in_an_existing_network(example: Example) -> None:
@@ -191,6 +243,7 @@ def shows_components_usable_alone_in_an_existing_network(example: Example) -> No
     (sandbox,) = example.projects.values()
     config = sandbox.session.workspace.project.stack_file(STACK).read_text()
     subnet, group = re.findall(r"(?:subnet|sg)-[0-9a-f]+", config)
+    (key,) = re.findall(r"arn:aws:kms:\S+", config)
     (scaling,) = of_type(things, "aws:autoscaling/group:Group")
     assert scaling.inputs["vpcZoneIdentifiers"] == [subnet]
     (files,) = of_type(things, "aws:fsx/lustreFileSystem:LustreFileSystem")
@@ -201,6 +254,43 @@ def shows_components_usable_alone_in_an_existing_network(example: Example) -> No
         assert rule.inputs["ipProtocol"] == "-1"
     (template,) = of_type(things, "aws:ec2/launchTemplate:LaunchTemplate")
     assert {tuple(one["securityGroups"]) for one in template.inputs["networkInterfaces"]} == {(group,)}
+    shows_one_key_on_everything(things, key)
+    shows_monitoring_alone(things, scaling)
+    environment = boot_files(things)["/etc/gpuyard/node.env"]
+    assert files.outputs["dnsName"] in environment
+    assert files.outputs["mountName"] in environment
+    outputs = sandbox.session.outputs(STACK)
+    assert outputs["file_system_mb_per_s"] == 600, "derived: the program gives none"
+    assert outputs["addresses_needed"] == 2, "one for each node"
+
+
+def shows_one_key_on_everything(things: list[CloudResource], key: str) -> None:
+    (files,) = of_type(things, "aws:fsx/lustreFileSystem:LustreFileSystem")
+    assert files.inputs["kmsKeyId"] == key
+    (template,) = of_type(things, "aws:ec2/launchTemplate:LaunchTemplate")
+    assert {disk["ebs"]["kmsKeyId"] for disk in template.inputs["blockDeviceMappings"]} == {key}
+    (encryption,) = of_type(
+        things, "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration"
+    )
+    (rule,) = encryption.inputs["rules"]
+    assert rule["applyServerSideEncryptionByDefault"]["kmsMasterKeyId"] == key
+    rights = [one.inputs["policy"] for one in of_type(things, "aws:iam/rolePolicy:RolePolicy")]
+    assert sum(key in policy for policy in rights) == 1, "nodes may use the bucket's key"
+
+
+def shows_monitoring_alone(things: list[CloudResource], group: CloudResource) -> None:
+    alarms = of_type(things, "aws:cloudwatch/metricAlarm:MetricAlarm")
+    assert len(alarms) == 6
+    (topic,) = of_type(things, "aws:sns/topic:Topic")
+    assert {tuple(one.inputs["alarmActions"]) for one in alarms} == {(topic.outputs["arn"],)}
+    watched = [one.inputs["dimensions"] for one in alarms if one.inputs.get("dimensions")]
+    assert watched == [{"AutoScalingGroupName": group.outputs["name"]}] * len(watched)
+    assert watched
+    (logs,) = of_type(things, "aws:cloudwatch/logGroup:LogGroup")
+    filters = of_type(things, "aws:cloudwatch/logMetricFilter:LogMetricFilter")
+    assert [one.inputs["logGroupName"] for one in filters] == [logs.outputs["name"]] * 2
+    (reader,) = of_type(things, "aws:sns/topicSubscription:TopicSubscription")
+    assert reader.inputs["endpoint"] == "ml-platform@example.com"
 
 
 def shows_two_clusters_in_two_regions_of_one_program(example: Example) -> None:
@@ -231,15 +321,19 @@ def shows_training_on_the_bucket_of_the_storage_stack(example: Example) -> None:
     assert not of_type(things, "aws:s3/bucket:Bucket")
     (link,) = of_type(things, "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation")
     assert link.inputs["dataRepositoryPath"].startswith(f"s3://{outputs['bucket_name']}/")
-    (policy,) = of_type(things, "aws:iam/rolePolicy:RolePolicy")
-    assert outputs["bucket_arn"] in policy.inputs["policy"]
+    rights = [one.inputs["policy"] for one in of_type(things, "aws:iam/rolePolicy:RolePolicy")]
+    (policy,) = [policy for policy in rights if "s3:PutObject" in policy]
+    assert outputs["bucket_name"] in policy
+    (files,) = of_type(things, "aws:fsx/lustreFileSystem:LustreFileSystem")
+    assert files.outputs["dnsName"] in boot_files(things)["/etc/gpuyard/node.env"], "nodes mount it"
     training = example.projects["training"].session.outputs(STACK)
     assert training["checkpoints"] == outputs["checkpoints"]
 
 
 SHOWS = {
+    "aws/bare-metal": shows_bare_metal_of_fixed_size,
     "aws/existing-network": shows_components_usable_alone_in_an_existing_network,
-    "aws/inference-g5": shows_several_types_on_spot_in_two_zones,
+    "aws/inference-g5": shows_serving_on_spot_that_follows_its_queue_and_the_hour,
     "aws/nlp-zero-p4d": shows_two_nodes_joined_by_efa,
     "aws/rl-v100": shows_v100_with_a_data_disk,
     "aws/separate-stacks": shows_training_on_the_bucket_of_the_storage_stack,

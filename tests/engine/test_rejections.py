@@ -1,12 +1,17 @@
-"""The policy pack stops an update on the real engine: on raw resources and on components, before anything exists."""
+"""What stops an update before anything exists: bad input, without any engine, and the policy pack on the real one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
+from tests.changes import apply_changes
 from tests.engine.conftest import Sandbox
+from tests.engine.test_commands import gpuyard
 
 RAW_POOL = """
     import pulumi_aws as aws
@@ -26,6 +31,150 @@ COMPONENT_POOL = """
     }})
 """
 Program = Callable[..., Sandbox]
+# Of a stack: what is changed at dotted paths ('...' takes a key out), the key that is wrong, and what is said of it.
+BAD_INPUT: dict[str, tuple[str, dict[str, Any], str, str]] = {
+    "wrong capacity step": (
+        "aws-staging",
+        {"file_system.capacity_gib": 3_600},
+        "file_system.capacity_gib",
+        "PERSISTENT_2 cannot have 3600 GiB. Nearest: 2400 or 4800 (allowed: 1200 or a multiple of 2400).",
+    ),
+    "cluster placement with spot": (
+        "aws-prod",
+        {"node_pools.prepare.placement": "cluster"},
+        "node_pools.prepare.placement",
+        "'placement: cluster' does not go with 'purchase: spot'",
+    ),
+    "RDMA with two zones": (
+        "aws-prod",
+        {"node_pools.train.zones": ["us-east-1d", "us-east-1a"]},
+        "node_pools.train.zones",
+        "RDMA stays in one zone, but the pool names 2: us-east-1d, us-east-1a.",
+    ),
+    "a type that the region does not have": (
+        "aws-prod",
+        {
+            "node_pools.train.gpu": ...,
+            "node_pools.train.gpus_per_node": ...,
+            "node_pools.train.instance_type": "p5e.48xlarge",
+        },
+        "node_pools.train.instance_type",
+        "p5e.48xlarge is not offered in us-east-1. It is in: ",
+    ),
+    "snapshot interval that is not allowed": (
+        "aws-staging",
+        {"snapshots.every_hours": 5},
+        "snapshots.every_hours",
+        "a snapshot every 5 hours is not offered. Allowed: 1, 2, 3, 4, 6, 8, 12 or 24",
+    ),
+    "retention 0": ("aws-staging", {"snapshots.keep_days": 0}, "snapshots.keep_days", "should be at least 1, not 0."),
+    "two times for snapshots": (
+        "aws-prod",
+        {"snapshots.hours_utc": [3]},
+        "snapshots.hours_utc",
+        "'every_hours' and 'hours_utc' each say when a snapshot is made. Keep one of them.",
+    ),
+    "fast restore in a zone of another region": (
+        "aws-prod",
+        {"snapshots.aws": {"fast_restore": {"zones": ["us-west-2a"]}}},
+        "snapshots.aws.fast_restore.zones[0]",
+        "'us-west-2a' is no zone of us-east-1.",
+    ),
+    "an empty pool that waits for its own GPUs": (
+        "aws-dev",
+        {"node_pools.try.scaling": {"gpu_utilization_percent": 70}},
+        "node_pools.try.scaling.gpu_utilization_percent",
+        "an empty pool has no GPU whose utilization could bring its first node.",
+    ),
+    "a schedule that no clock knows": (
+        "aws-dev",
+        {"node_pools.try.scaling.schedule.weekend.cron": "0 20 * *"},
+        "node_pools.try.scaling.schedule.weekend.cron",
+        "'0 20 * *' is no cron expression of five fields.",
+    ),
+    "more nodes to begin with than may be": (
+        "aws-prod",
+        {"node_pools.prepare.nodes.desired": 9},
+        "node_pools.prepare.nodes.desired",
+        "9 is not between min 1 and max 8.",
+    ),
+    "logs kept for days that are not offered": (
+        "aws-prod",
+        {"node_pools.train.log_keep_days": 31},
+        "node_pools.train.log_keep_days",
+        "logs cannot be kept 31 days. Nearest: 30 or 60",
+    ),
+    "tiers in an order that S3 refuses": (
+        "aws-prod",
+        {"checkpoints.prefixes.releases.tiers.deep_archive": 20},
+        "checkpoints.prefixes.releases.tiers.infrequent",
+        "an object in DEEP_ARCHIVE from day 20 cannot move on to STANDARD_IA on day 30.",
+    ),
+    "metadata IOPS that are not offered": (
+        "aws-prod",
+        {"file_system.metadata_iops": 1_000},
+        "file_system.metadata_iops",
+        "1000 metadata IOPS are not offered. Nearest: 12000.",
+    ),
+    "Lustre over RDMA to machines that cannot": (
+        "aws-prod",
+        {"file_system.rdma": True},
+        "file_system.rdma",
+        "p4de.24xlarge of pool 'train' has EFA, but does not reach a file system over it.",
+    ),
+    "a key of another region": (
+        "aws-prod",
+        {"node_pools.train.kms_key": "arn:aws:kms:us-west-2:123456789012:key/1"},
+        "node_pools.train.kms_key",
+        "the key is of us-west-2, what it encrypts is in us-east-1.",
+    ),
+    "a budget in another currency": (
+        "aws-prod",
+        {"monitoring.budget.currency": "CNY"},
+        "monitoring.budget.currency",
+        "costs in us-east-1 are in USD, not in CNY.",
+    ),
+    "an alarm that never rings": (
+        "aws-prod",
+        {"monitoring.gpu_memory_above_percent": 100},
+        "monitoring.gpu_memory_above_percent",
+        "nothing is ever more than 100 % full: no message would come. Use at most 99.",
+    ),
+}
+
+
+def line_of(path: Path, dotted: str) -> int:
+    """The line of a stack file that the key or the entry of a list at a dotted path is on."""
+    at = YAML().load(path.read_text())["config"]["gpuyard:cluster"]
+    line = 0
+    for part in dotted.replace("[", ".").replace("]", "").split("."):
+        place = int(part) if part.isdigit() else part
+        line = at.lc.key(place)[0] if isinstance(place, str) else at.lc.item(place)[0]
+        at = at[place]
+    return line + 1
+
+
+@pytest.mark.parametrize("what", BAD_INPUT)
+def test_bad_input_is_one_clear_error_before_the_engine_is_called(
+    project_copy: Path, tmp_path: Path, what: str
+) -> None:
+    stack, changes, key, message = BAD_INPUT[what]
+    path = project_copy / "stacks" / f"Pulumi.{stack}.yaml"
+    yaml = YAML()
+    data = yaml.load(path.read_text())
+    apply_changes(data["config"]["gpuyard:cluster"], changes)
+    with path.open("w") as file:
+        yaml.dump(data, file)
+    # There is no engine to call: neither on PATH nor in the cache, and nothing to get one with.
+    up = gpuyard("up", stack, root=project_copy, PATH=str(tmp_path), GPUYARD_CACHE=str(tmp_path), GPUYARD_PULUMI="")
+    assert up.returncode == 2, up.stderr
+    assert up.stdout == ""
+    first, second, *_ = up.stderr.splitlines()
+    assert first == "1 problem, nothing was started:"
+    assert second.startswith(f"  stacks/{path.name}:{line_of(path, key)}: gpuyard:cluster.{key}: "), up.stderr
+    assert message in " ".join(up.stderr.split())
+    assert "Traceback" not in up.stderr
+    assert not (project_copy / ".sandbox").exists()
 
 
 @pytest.mark.parametrize("pool", [RAW_POOL, COMPONENT_POOL], ids=["raw", "component"])

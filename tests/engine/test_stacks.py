@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 
+from gpuyard.sandbox.cloud import CloudResource, SimulatedCloud
 from tests.engine.conftest import Sandbox
 
+GROUP = "aws:autoscaling/group:Group"
+FILE_SYSTEM = "aws:fsx/lustreFileSystem:LustreFileSystem"
+LUSTRE = """
+    from gpuyard import ParallelFileSystem
+    ParallelFileSystem("data", {{
+        "region": "us-east-1", "zone": "us-east-1a", "environment": "{environment}", "capacity_gib": 1200,
+        "subnet_id": "subnet-1", "security_group_ids": ["{group}"],
+    }})
+"""
 STACKS = ("aws-dev", "aws-staging", "aws-prod")
 
 
@@ -63,10 +76,8 @@ def test_prod_data_is_protected_against_destroy(sandbox: Sandbox) -> None:
 
 
 def test_refresh_sees_what_vanished_from_the_cloud(sandbox: Sandbox) -> None:
-    from gpuyard.sandbox.cloud import SimulatedCloud
-
     assert sandbox.up("aws-dev").code == 0
-    group = next(thing for thing in sandbox.cloud() if thing.token.endswith(":Group"))
+    group = only(sandbox, GROUP)
     cloud = SimulatedCloud(sandbox.session.workspace.cloud_file)
     cloud.delete(group.token, group.id)
     cloud.close()
@@ -75,3 +86,67 @@ def test_refresh_sees_what_vanished_from_the_cloud(sandbox: Sandbox) -> None:
     again = sandbox.up("aws-dev")
     assert "1 created" in again.output
     assert [thing.token for thing in sandbox.cloud()].count(group.token) == 1
+
+
+def test_br_046_an_update_leaves_the_size_of_an_elastic_pool_to_its_scaler(sandbox: Sandbox) -> None:
+    path = sandbox.root / "stacks" / "Pulumi.aws-dev.yaml"
+    written = path.read_text()
+    size = "max: 4\n        purchase"
+    assert size in written
+    path.write_text(written.replace(size, "max: 4\n          desired: 1\n        purchase"))
+    assert sandbox.up("aws-dev").code == 0
+    before = only(sandbox, GROUP)
+    assert (before.inputs["maxSize"], before.inputs["desiredCapacity"]) == (4, 1)
+
+    # The scaler has brought two nodes more, and a person wants other limits and another beginning.
+    drifted = {"desiredCapacity": 3}
+    cloud = SimulatedCloud(sandbox.session.workspace.cloud_file)
+    cloud.update(replace(before, inputs={**before.inputs, **drifted}, outputs={**before.outputs, **drifted}))
+    cloud.close()
+    path.write_text(written.replace(size, "max: 6\n          desired: 2\n        purchase"))
+    for flags in ((), ("--refresh",)):
+        preview = sandbox.run("aws-dev", "preview", "--diff", *flags)
+        assert preview.code == 0, preview.output
+        assert "maxSize" in preview.output
+        assert "desiredCapacity" not in preview.output
+    up = sandbox.run("aws-dev", "up", "--yes", "--refresh")
+    assert up.code == 0, up.output
+    after = only(sandbox, GROUP)
+    assert (after.id, after.inputs["maxSize"], after.inputs["desiredCapacity"]) == (before.id, 6, 3)
+
+
+def test_br_025_another_security_group_replaces_a_file_system_and_says_so_before(
+    program: Callable[[str], Sandbox],
+) -> None:
+    sandbox = program(LUSTRE.format(environment="dev", group="sg-1"))
+    assert sandbox.up("test").code == 0
+    before = only(sandbox, FILE_SYSTEM)
+    program(LUSTRE.format(environment="dev", group="sg-2"))
+    preview = sandbox.run("test", "preview")
+    assert preview.code == 0, preview.output
+    assert "aws:fsx:LustreFileSystem data-lustre replace [diff: ~securityGroupIds]" in " ".join(preview.output.split())
+    assert sandbox.up("test").code == 0
+    after = only(sandbox, FILE_SYSTEM)
+    assert after.inputs["securityGroupIds"] == ["sg-2"]
+    assert after.id != before.id, "the data of the old one is gone"
+
+
+def test_br_025_protected_data_is_not_replaced(program: Callable[[str], Sandbox]) -> None:
+    sandbox = program(LUSTRE.format(environment="prod", group="sg-1"))
+    assert sandbox.up("test").code == 0
+    before = only(sandbox, FILE_SYSTEM)
+    program(LUSTRE.format(environment="prod", group="sg-2"))
+    for verb in (("preview",), ("up", "--yes")):
+        refused = sandbox.run("test", *verb)
+        assert refused.code != 0, refused.output
+        assert (
+            'unable to replace resource "urn:pulumi:test::someone::gpuyard:index:ParallelFileSystem$' in refused.output
+        )
+        assert "as it is currently marked for protection" in refused.output
+    assert only(sandbox, FILE_SYSTEM) == before
+
+
+def only(sandbox: Sandbox, token: str) -> CloudResource:
+    """The only thing of a type in a sandbox's cloud."""
+    (found,) = [thing for thing in sandbox.cloud() if thing.token == token]
+    return found

@@ -1,82 +1,58 @@
-"""User data of a node: cloud-init's configuration with the scripts of the parts that this node has."""
+"""User data of a node: cloud-init's configuration with files, and what runs at each boot."""
 
 import base64
 import gzip
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from gpuyard.planning.metrics import EFA_METRICS, GPU_METRICS, GPU_PREFIX, METRIC_NAMESPACE, POOL_DIMENSION
-
-# What the scripts, the role's rights and the alarms call each log, behind the node's id.
-KERNEL_LOG, SETUP_LOG = "kernel", "setup"
-_COLLECT_EVERY_SECONDS = 60
-_HOME = "/opt/gpuyard"
+HOME = "/opt/gpuyard"
+KERNEL_LOG = "/var/log/gpuyard/kernel.log"
+SETUP_LOG = "/var/log/gpuyard/setup.log"
 
 
 @dataclass(frozen=True, slots=True)
-class LustreMount:
-    """A Lustre file system that the node mounts at ``/fsx``, over RDMA or over TCP."""
+class NodeFile:
+    """A file that is written to a node: its permissions and its content."""
 
-    dns_name: str
-    mount_name: str
-    rdma: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class NodeSetup:
-    """What one pool's nodes set up when they boot.
-
-    ``scratch``: the machine's own NVMe disks as one volume at ``/scratch``; ``data_disk``: a data disk at ``/data``;
-    ``checkpoint_uri``: where checkpoints go, told to the jobs by ``/etc/gpuyard/node.env``; ``log_group``: where the
-    logs go; ``hook``: the scaler's lifecycle hook, None for a pool that is not scaled.
-    """
-
-    pool: str
-    region: str
-    log_group: str
-    rdma: bool = False
-    scratch: bool = False
-    data_disk: bool = False
-    file_system: LustreMount | None = None
-    checkpoint_uri: str | None = None
-    hook: str | None = None
-    checkpoint_seconds: int = 0
+    mode: str
+    content: str
 
 
-def user_data(setup: NodeSetup) -> str:
-    """The user data that a launch template holds: compressed and in base64.
+def packed(config: str) -> str:
+    """User data as a template holds it: compressed and in base64.
 
     Args:
-        setup: What the node sets up.
+        config: A ``#cloud-config`` document.
 
     Returns:
-        Base64 of gzip of cloud-init's configuration, the same for the same set-up. Cloud-init takes it apart itself.
+        Base64 of gzip, the same for the same document. Cloud-init takes it apart itself.
 
-    Source: https://cloudinit.readthedocs.io/en/latest/explanation/format.html (JSON is YAML; gzip)
+    Source: https://cloudinit.readthedocs.io/en/latest/explanation/format.html (gzip)
     """
-    packed = gzip.compress(cloud_config(setup).encode(), mtime=0)
-    return base64.b64encode(packed).decode()
+    return base64.b64encode(gzip.compress(config.encode(), mtime=0)).decode()
 
 
-def cloud_config(setup: NodeSetup) -> str:
-    """The same as cloud-init reads it.
+def cloud_config(files: Mapping[str, NodeFile]) -> str:
+    """A node's configuration as cloud-init reads it: its files, and its set-up at this and at every later boot.
 
     Args:
-        setup: What the node sets up.
+        files: Every file by path, those of :func:`common_files` among them.
 
     Returns:
         A ``#cloud-config`` document.
+
+    Source: https://cloudinit.readthedocs.io/en/latest/explanation/format.html (JSON is YAML)
     """
     config = {
         "write_files": [
-            {"path": path, "permissions": mode, "owner": "root:root", "content": content}
-            for path, (mode, content) in node_files(setup).items()
+            {"path": path, "permissions": file.mode, "owner": "root:root", "content": file.content}
+            for path, file in files.items()
         ],
         "runcmd": [
             ["mkdir", "-p", "/var/log/gpuyard"],
@@ -87,102 +63,54 @@ def cloud_config(setup: NodeSetup) -> str:
     return f"#cloud-config\n{json.dumps(config, indent=1)}\n"
 
 
-def node_files(setup: NodeSetup) -> dict[str, tuple[str, str]]:
-    """Every file that is written to the node.
+def common_files(parts: Iterable[str]) -> dict[str, NodeFile]:
+    """The files of every node: the runner of the parts, its unit, the kernel's log, and the parts themselves.
 
     Args:
-        setup: What the node sets up.
+        parts: Templates of the parts that this node has, in any order: they run in the order of their names.
 
     Returns:
-        Permissions and content by path.
+        Files by path.
     """
     found = {
-        "/etc/gpuyard/node.env": ("0644", _rendered("node.env.j2", setup=setup)),
-        "/etc/gpuyard/cloudwatch-agent.json": ("0644", json.dumps(agent_configuration(setup), indent=1) + "\n"),
-        "/etc/systemd/system/gpuyard-setup.service": ("0644", _template("setup.service")),
-        "/etc/systemd/system/gpuyard-kernel-log.service": ("0644", _template("kernel-log.service")),
-        "/etc/logrotate.d/gpuyard": ("0644", _template("logrotate")),
-        f"{_HOME}/setup.sh": ("0755", _template("setup.sh")),
+        "/etc/systemd/system/gpuyard-setup.service": NodeFile("0644", template("setup.service")),
+        "/etc/systemd/system/gpuyard-kernel-log.service": NodeFile("0644", template("kernel-log.service")),
+        "/etc/logrotate.d/gpuyard": NodeFile("0644", template("logrotate")),
+        f"{HOME}/setup.sh": NodeFile("0755", template("setup.sh")),
     }
-    found |= {f"{_HOME}/parts/{part}": ("0755", _template(part)) for part in _parts(setup)}
-    if setup.hook is not None:
-        found[f"{_HOME}/release-node.sh"] = ("0755", _template("release-node.sh"))
-    return found
+    return found | {f"{HOME}/parts/{part.rsplit('/', 1)[-1]}": NodeFile("0755", template(part)) for part in parts}
 
 
-def agent_configuration(setup: NodeSetup) -> dict[str, Any]:
-    """What the CloudWatch agent collects.
-
-    Every metric is sent for the pool and for each node, never for each GPU or device: a custom metric is paid for by
-    each combination of dimensions.
+def environment_file(values: Mapping[str, object]) -> NodeFile:
+    """What the scripts of a node are told, and what its jobs may read: ``/etc/gpuyard/node.env``.
 
     Args:
-        setup: What the node sets up.
+        values: Values by name without ``GPUYARD_``; None is left out.
 
     Returns:
-        The agent's configuration.
-
-    Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch-Agent-Configuration-File-Details.html
+        The file; every value is quoted for the shell.
     """
-    gpu = [name.removeprefix(GPU_PREFIX) for name in GPU_METRICS]
-    collected = {"nvidia_gpu": _collected(gpu)}
-    if setup.rdma:
-        collected["efa"] = _collected(list(EFA_METRICS))
-    own = {"InstanceId": "${aws:InstanceId}", POOL_DIMENSION: f"${{aws:{POOL_DIMENSION}}}"}
-    logs = {KERNEL_LOG: "/var/log/gpuyard/kernel.log", SETUP_LOG: "/var/log/gpuyard/setup.log"}
-    return {
-        "agent": {"metrics_collection_interval": _COLLECT_EVERY_SECONDS},
-        "metrics": {
-            "namespace": METRIC_NAMESPACE,
-            "append_dimensions": own,
-            "aggregation_dimensions": [[POOL_DIMENSION], [POOL_DIMENSION, "InstanceId"]],
-            "metrics_collected": collected,
-        },
-        "logs": {
-            "logs_collected": {
-                "files": {
-                    "collect_list": [
-                        {
-                            "file_path": path,
-                            "log_group_name": setup.log_group,
-                            "log_stream_name": f"{{instance_id}}/{name}",
-                        }
-                        for name, path in logs.items()
-                    ]
-                }
-            }
-        },
-    }
+    told = {name: str(value) for name, value in values.items() if value is not None}
+    return NodeFile("0644", rendered("node.env.j2", values=told))
 
 
-def _collected(names: list[str]) -> Mapping[str, Any]:
-    return {
-        "measurement": names,
-        "metrics_collection_interval": _COLLECT_EVERY_SECONDS,
-        "drop_original_metrics": names,
-    }
+def template(name: str) -> str:
+    """A template's text as it stands; ``name`` is its path below the templates."""
+    return files("gpuyard.bootstrap").joinpath("templates", *name.split("/")).read_text(encoding="utf-8")
 
 
-def _parts(setup: NodeSetup) -> list[str]:
-    system = setup.file_system
-    wanted = {
-        "10-scratch.sh": setup.scratch,
-        "20-data-disk.sh": setup.data_disk,
-        "30-lustre-client.sh": system is not None,
-        "35-lustre-efa.sh": system is not None and system.rdma,
-        "40-mount-lustre.sh": system is not None,
-        "50-monitoring.sh": True,
-    }
-    return [part for part, is_wanted in wanted.items() if is_wanted]
+def rendered(name: str, **values: Any) -> str:
+    """A template with values filled in.
 
+    Args:
+        name: Its path below the templates.
+        values: Values by name; one that is missing is an error.
 
-def _template(name: str) -> str:
-    return (files("gpuyard.bootstrap") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _rendered(name: str, **values: Any) -> str:
+    Returns:
+        The text.
+    """
     # The results are shell scripts, not web pages: values are quoted for the shell.
     environment = Environment(  # noqa: S701 - see above
-        loader=FunctionLoader(_template), undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
+        loader=FunctionLoader(template), undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
     )
     return environment.get_template(name).render(quoted=shlex.quote, **values)

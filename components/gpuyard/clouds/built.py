@@ -20,17 +20,19 @@ class BuiltNetwork:
 class BuiltNodePool:
     """A pool: its scaling group, template, placement group, role, image, log group, and the queue of interruptions.
 
-    Placement group and queue are None without one.
+    Each of them is None where the pool has none. A pool of single machines has neither group nor template, and names
+    its machines instead.
     """
 
-    group_name: Output[str]
-    template_id: Output[str]
+    group_name: Output[str] | None
+    template_id: Output[str] | None
     placement_group_name: Output[str] | None
     role_name: Output[str]
     role_arn: Output[str]
     image_id: Output[str]
-    log_group_name: Output[str]
+    log_group_name: Output[str] | None
     interruption_queue_url: Output[str] | None
+    instance_ids: Output[Sequence[str]] | None = None
 
 
 @dataclass(frozen=True)

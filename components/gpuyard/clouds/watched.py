@@ -8,12 +8,24 @@ from pulumi import Input
 
 @dataclass(frozen=True)
 class WatchedPool:
-    """A node pool: its name, its scaling group and log group, and whether its nodes are joined by RDMA."""
+    """A node pool: its name, its scaling group and log group or its machines, and whether RDMA joins its nodes."""
 
     name: str
-    group_name: Input[str]
-    log_group_name: Input[str]
+    group_name: Input[str] | None
+    log_group_name: Input[str] | None
+    instance_ids: Input[Sequence[Input[str]]] | None
     rdma: bool
+
+    @property
+    def scaling_group(self) -> Input[str]:
+        """Its scaling group.
+
+        Raises:
+            ValueError: The pool has none; where the cloud needs one, the component has refused that before.
+        """
+        if self.group_name is None:
+            raise ValueError(f"pool {self.name} has no scaling group")
+        return self.group_name
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ def ssh_problems(access: AccessSpec, path: Path) -> list[Problem]:
         Problem(
             (*path, place),
             f"{cidr} opens SSH to {'' if network(cidr).prefixlen == 0 else 'a large part of '}the whole internet.",
-            "Name the networks of your own people; sessions through Systems Manager need none.",
+            "Name the networks of your own people; sessions through the cloud itself need none.",
         )
         for place, cidr in enumerate(access.ssh_from)
         if network(cidr).prefixlen < WIDEST_SSH_PREFIX * (1 if network(cidr).version == 4 else 4)

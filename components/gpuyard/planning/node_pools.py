@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gpuyard.catalog import InstanceType, zone_belongs_to
-from gpuyard.catalog.limits import limit
+from gpuyard.catalog.limits import limit, limit_values
 from gpuyard.catalog.regions import zone_example
 from gpuyard.planning.cloud_parts import cloud_part
 from gpuyard.planning.disks import plan_data_disk, plan_root_disk
@@ -155,6 +155,10 @@ def zone_written_like(region: str, cloud: str) -> str:
 
 
 def _log_problems(spec: NodePoolSpec, place: Place, path: Path) -> list[Problem]:
+    if not limit_values(place.cloud, "log_retention_days"):
+        if "log_keep_days" not in spec.model_fields_set:
+            return []
+        return [Problem((*path, "log_keep_days"), f"gpuyard keeps no logs of nodes on {place.cloud}.", "Remove it.")]
     days = limit(place.cloud, "log_retention_days")
     if spec.log_keep_days in days.values:
         return []

@@ -118,10 +118,12 @@ class SnapshotPolicyArgs(PartArgs, SnapshotArgs):
 class WatchedPoolArgs(TypedDict):
     """A node pool that is watched."""
 
-    group_name: Input[str]
-    """Name of its scaling group."""
-    log_group_name: Input[str]
-    """Name of the log group of its nodes."""
+    group_name: NotRequired[Input[str]]
+    """Name or id of its scaling group, where it has one; AWS needs it."""
+    log_group_name: NotRequired[Input[str]]
+    """Name of the log group of its nodes; AWS needs it."""
+    instance_ids: NotRequired[Input[Sequence[Input[str]]]]
+    """Ids of its nodes, where it is made of single machines."""
     rdma: NotRequired[bool]
     """Whether its nodes are joined by RDMA; false when left out."""
 

@@ -29,7 +29,7 @@ class TrainingCluster(pulumi.ComponentResource):
     """Ids of the private subnets by zone."""
     node_security_group_id: pulumi.Output[str]
     """Security group of the nodes."""
-    group_names: Mapping[str, pulumi.Output[str]]
+    group_names: Mapping[str, pulumi.Output[str] | None]
     """Names of the pools' scaling groups by pool."""
     mount_command: pulumi.Output[str] | None
     """Command that mounts the file system on a node, where there is one."""
@@ -111,6 +111,7 @@ class TrainingCluster(pulumi.ComponentResource):
                     "instance_types": pool.instance_types,
                     "group_name": pool.group_name,
                     "template_id": pool.template_id,
+                    "instance_ids": pool.instance_ids,
                     "placement_group_name": pool.placement_group_name,
                     "role_arn": pool.role_arn,
                     "image_id": pool.image_id,
@@ -204,11 +205,7 @@ class TrainingCluster(pulumi.ComponentResource):
         if spec.monitoring is None:
             return None
         pools = {
-            pool.name: {
-                "group_name": self.node_pools[pool.name].group_name,
-                "log_group_name": self.node_pools[pool.name].log_group_name,
-                "rdma": pool.kind == "rdma",
-            }
+            pool.name: {"rdma": pool.kind == "rdma", **_watched_by(self.node_pools[pool.name])}
             for pool in plan.node_pools
         }
         args = self._args(spec.monitoring, node_pools=pools, watched_file_system=self._watched_file_system(plan))
@@ -224,3 +221,9 @@ class TrainingCluster(pulumi.ComponentResource):
         if plan.file_system.throughput_mb_per_s is not None:
             watched["throughput_mb_per_s"] = plan.file_system.throughput_mb_per_s
         return watched
+
+
+def _watched_by(pool: GpuNodePool) -> dict[str, Any]:
+    """The names that a pool is watched by, of those that it has."""
+    names = {"group_name": pool.group_name, "log_group_name": pool.log_group_name, "instance_ids": pool.instance_ids}
+    return {key: value for key, value in names.items() if value is not None}

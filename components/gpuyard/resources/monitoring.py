@@ -6,22 +6,26 @@ from typing import Annotated, Any, cast
 import pulumi
 from pydantic import Field
 
+from gpuyard.catalog.limits import limit_values
 from gpuyard.clouds.built import BuiltMonitoring
 from gpuyard.clouds.watched import Watched, WatchedFileSystem, WatchedPool
 from gpuyard.planning.monitoring import plan_monitoring
+from gpuyard.planning.plans import MonitoringPlan, Place
 from gpuyard.resources._common import Arguments, OwnSpec, builder
 from gpuyard.resources.args import GpuMonitoringArgs
 from gpuyard.spec.base import Model
 from gpuyard.spec.models import MonitoringSpec
+from gpuyard.spec.problems import Problem
 from gpuyard.spec.values import Flag, Name, Real, Text, Whole
 
-_POOL_INPUTS = ("group_name", "log_group_name")
+_POOL_INPUTS = ("group_name", "log_group_name", "instance_ids")
 _FILE_SYSTEM_INPUTS = ("file_system_id",)
 
 
 class _WatchedPoolSpec(Model):
-    group_name: Text
-    log_group_name: Text
+    group_name: Text | None = None
+    log_group_name: Text | None = None
+    instance_ids: list[Text] | None = None
     rdma: Flag = False
 
 
@@ -61,7 +65,13 @@ class GpuMonitoring(pulumi.ComponentResource):
         """
         given: Mapping[str, Any] = dict(args)
         arguments = Arguments(name, _with_stand_ins(given), spec=MonitoringSpec, own=_OwnSpec)
-        plan = arguments.plan(plan_monitoring)
+        own: _OwnSpec | None = arguments.own
+
+        def planned(spec: MonitoringSpec, place: Place) -> tuple[MonitoringPlan | None, list[Problem]]:
+            plan, problems = plan_monitoring(spec, place)
+            return plan, [*problems, *([] if own is None else _missing(own, place))]
+
+        plan = arguments.plan(planned)
         super().__init__("gpuyard:index:GpuMonitoring", name, {}, opts)
         built: BuiltMonitoring = builder(arguments.built_in.cloud, "monitoring").build_monitoring(
             name, plan, _watched(arguments.own, given), arguments.cluster, arguments.tags(), self
@@ -95,7 +105,25 @@ def _stand_in(values: Any, keys: Sequence[str]) -> Any:
     if not isinstance(values, Mapping):
         return values
     items = cast(Mapping[str, Any], values).items()
-    return {key: "known later" if key in keys and isinstance(value, pulumi.Output) else value for key, value in items}
+    return {key: _later(value) if key in keys else value for key, value in items}
+
+
+def _later(value: Any) -> Any:
+    if isinstance(value, pulumi.Output):
+        return "known later"
+    if isinstance(value, (list, tuple)):
+        return [_later(inner) for inner in cast(list[Any], value)]
+    return value
+
+
+def _missing(own: _OwnSpec, place: Place) -> list[Problem]:
+    """What the cloud needs of each pool to watch it."""
+    return [
+        Problem(("node_pools", name, key), "is missing.", f"{place.cloud} watches a pool by it.")
+        for name, pool in own.node_pools.items()
+        for key in limit_values(place.cloud, "watched_pool_needs")
+        if getattr(pool, key) is None
+    ]
 
 
 def _watched(own: _OwnSpec, given: Mapping[str, Any]) -> Watched:
@@ -104,8 +132,9 @@ def _watched(own: _OwnSpec, given: Mapping[str, Any]) -> Watched:
         pools=[
             WatchedPool(
                 name=pool,
-                group_name=given["node_pools"][pool]["group_name"],
-                log_group_name=given["node_pools"][pool]["log_group_name"],
+                group_name=given["node_pools"][pool].get("group_name"),
+                log_group_name=given["node_pools"][pool].get("log_group_name"),
+                instance_ids=given["node_pools"][pool].get("instance_ids"),
                 rdma=spec.rdma,
             )
             for pool, spec in own.node_pools.items()

@@ -1,5 +1,7 @@
 """GpuNodePool: equal GPU nodes, joined by RDMA, elastic on spot, or of fixed size."""
 
+from collections.abc import Sequence
+
 import pulumi
 
 from gpuyard.clouds.built import BuiltNodePool
@@ -23,10 +25,12 @@ class GpuNodePool(pulumi.ComponentResource):
 
     instance_types: list[str]
     """Instance types that nodes may have, smallest first."""
-    group_name: pulumi.Output[str]
-    """Name of the scaling group."""
-    template_id: pulumi.Output[str]
-    """Id of the launch template."""
+    group_name: pulumi.Output[str] | None
+    """Name or id of the scaling group, where there is one."""
+    template_id: pulumi.Output[str] | None
+    """Id of the launch template or scaling configuration, where there is one."""
+    instance_ids: pulumi.Output[Sequence[str]] | None
+    """Ids of the nodes, where the pool is made of single machines."""
     placement_group_name: pulumi.Output[str] | None
     """Name of the placement group, where there is one."""
     role_name: pulumi.Output[str]
@@ -41,8 +45,8 @@ class GpuNodePool(pulumi.ComponentResource):
     """Security groups of every interface."""
     addresses_needed: int
     """Addresses of its subnets that all its nodes use."""
-    log_group_name: pulumi.Output[str]
-    """Name of the log group of the nodes."""
+    log_group_name: pulumi.Output[str] | None
+    """Name of the log group of the nodes, where there is one."""
     interruption_queue_url: pulumi.Output[str] | None
     """Address of the queue that tells which nodes are about to go, where the pool is elastic."""
 
@@ -87,6 +91,7 @@ class GpuNodePool(pulumi.ComponentResource):
         self.instance_types = [row.instance_type for row in plan.instance_types]
         self.group_name = built.group_name
         self.template_id = built.template_id
+        self.instance_ids = built.instance_ids
         self.placement_group_name = built.placement_group_name
         self.role_name = built.role_name
         self.role_arn = built.role_arn
@@ -101,6 +106,7 @@ class GpuNodePool(pulumi.ComponentResource):
                 "instanceTypes": self.instance_types,
                 "groupName": self.group_name,
                 "templateId": self.template_id,
+                "instanceIds": self.instance_ids,
                 "placementGroupName": self.placement_group_name,
                 "roleName": self.role_name,
                 "roleArn": self.role_arn,

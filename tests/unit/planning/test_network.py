@@ -187,7 +187,7 @@ def test_the_full_zone_is_named(pool: Pool):
 def test_ssh_from_the_internet_is_refused(cidr: str, what: str):
     assert wrong(ssh_from=("10.0.0.0/8", cidr)) == [
         f"access.ssh_from[1]: {cidr} opens SSH to {what}. Name the networks of your own people; sessions through "
-        "Systems Manager need none."
+        "the cloud itself need none."
     ]
 
 

@@ -45,6 +45,7 @@ def test_a_summary_names_every_part(summary: dict[str, Any]):
                 "instance_types": ["g5.xlarge"],
                 "group_name": "x-train-group",
                 "template_id": "x-train-template-id",
+                "instance_ids": None,
                 "placement_group_name": None,
                 "role_arn": "arn:mock:x-train-role",
                 "image_id": "ami-1",

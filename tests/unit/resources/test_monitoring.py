@@ -43,7 +43,7 @@ def refused(build: Build, recorder: Recorder) -> Callable[..., list[str]]:
         ({"node_pools": {"train": {**POOL, "rdma": later(True)}}}, f"node_pools.train.rdma: {LATER}"),
         (
             {"node_pools": {"train": {"group_name": "x"}}},
-            "node_pools.train.log_group_name: is missing. It must be given.",
+            "node_pools.train.log_group_name: is missing. aws watches a pool by it.",
         ),
         (
             {"node_pools": {"train": {**POOL, "rdma": "yes"}}},

@@ -121,7 +121,7 @@ class AlarmBuilder:
         )
 
     def _watch_gpus(self, pool: WatchedPool) -> None:
-        plan, dimensions = self._plan, {POOL_DIMENSION: pool.group_name}
+        plan, dimensions = self._plan, {POOL_DIMENSION: pool.scaling_group}
         period, minutes = plan.period_seconds, plan.period_seconds * plan.utilization_periods // 60
         self._alarm(
             f"{pool.name}-gpu-idle",
@@ -152,7 +152,7 @@ class AlarmBuilder:
 
     def _watch_xid_errors(self, pool: WatchedPool, part: str, pattern: str, message: str) -> None:
         # A filter of unstructured lines can give its metric no dimension, so that the pool is part of the name.
-        metric_name = Output.concat(f"{part}-errors/", pool.group_name)
+        metric_name = Output.concat(f"{part}-errors/", pool.scaling_group)
         aws.cloudwatch.LogMetricFilter(
             f"{self._name}-{pool.name}-{part}",
             region=self._plan.place.region,
@@ -178,7 +178,7 @@ class AlarmBuilder:
     def _watch_rdma(self, pool: WatchedPool) -> None:
         common: dict[str, Any] = {
             "namespace": METRIC_NAMESPACE,
-            "dimensions": {POOL_DIMENSION: pool.group_name},
+            "dimensions": {POOL_DIMENSION: pool.scaling_group},
             "statistic": "Sum",
             "period": _PERIOD_SECONDS,
             "comparison_operator": "GreaterThanOrEqualToThreshold",

@@ -185,7 +185,7 @@ def _pool_lines(pools: Sequence[WatchedPool], metric_name: str) -> list[list[Any
 
 
 def _line(pool: WatchedPool, metric_name: str, **options: Any) -> list[Any]:
-    return [METRIC_NAMESPACE, metric_name, POOL_DIMENSION, pool.group_name, options]
+    return [METRIC_NAMESPACE, metric_name, POOL_DIMENSION, pool.scaling_group, options]
 
 
 def _file_system_line(system: WatchedFileSystem, metric_name: str, line_id: str) -> list[Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pulumi_aws as aws
 from pulumi import Input, Output, Resource, ResourceOptions
 
-from gpuyard.bootstrap.user_data import LustreMount, NodeSetup, user_data
+from gpuyard.bootstrap.aws import LustreMount, NodeSetup, user_data
 from gpuyard.clouds.aws.node_identity import NodeRights, build_identity
 from gpuyard.clouds.aws.node_scaling import GROUP_METRICS, build_interruption_queue, build_scaling, hook_name
 from gpuyard.clouds.aws.node_template import build_template, image_of

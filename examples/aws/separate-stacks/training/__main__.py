@@ -37,6 +37,8 @@ nodes = GpuNodePool(
         "subnet_ids": [network.subnet_ids[zone]],
         "security_group_ids": [network.node_security_group_id],
         "bucket_name": storage.require_output("bucket_name"),
+        "file_system_dns_name": files.dns_name,
+        "file_system_mount_name": files.mount_name,
     },
     after_network,
 )

@@ -12,18 +12,20 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from gpuyard.bootstrap.user_data import (
-    LustreMount,
-    NodeSetup,
-    agent_configuration,
-    cloud_config,
-    node_files,
-    user_data,
-)
+from gpuyard.bootstrap.aws import LustreMount, NodeSetup, agent_configuration, node_files, user_data
+from gpuyard.bootstrap.user_data import cloud_config
 from gpuyard.planning.metrics import GPU_METRICS, METRIC_NAMESPACE
 
-TEMPLATES = files("gpuyard.bootstrap") / "templates"
-SCRIPTS = sorted(path.name for path in TEMPLATES.iterdir() if path.name.endswith(".sh"))
+TEMPLATES = Path(str(files("gpuyard.bootstrap") / "templates"))
+SCRIPTS = sorted(str(path.relative_to(TEMPLATES)) for path in TEMPLATES.rglob("*.sh"))
+ALL_PARTS = [
+    "10-scratch.sh",
+    "20-data-disk.sh",
+    "30-lustre-client.sh",
+    "35-lustre-efa.sh",
+    "40-mount-lustre.sh",
+    "50-monitoring.sh",
+]
 LEAST = NodeSetup(pool="serve", region="us-east-1", log_group="/logs")
 EVERYTHING = NodeSetup(
     pool="train",
@@ -49,11 +51,11 @@ def test_br_107_user_data_is_well_under_the_limit_and_the_same_for_the_same_setu
     packed = user_data(EVERYTHING)
     assert len(base64.b64decode(packed)) < LIMIT_BYTES / 2
     assert packed == user_data(EVERYTHING)
-    assert gzip.decompress(base64.b64decode(packed)).decode() == cloud_config(EVERYTHING)
+    assert gzip.decompress(base64.b64decode(packed)).decode() == cloud_config(node_files(EVERYTHING))
 
 
 def test_cloud_init_reads_it_as_yaml() -> None:
-    text = cloud_config(EVERYTHING)
+    text = cloud_config(node_files(EVERYTHING))
     assert text.startswith("#cloud-config\n")
     config = YAML(typ="safe").load(text)
     written = {one["path"]: one for one in config["write_files"]}
@@ -64,7 +66,14 @@ def test_cloud_init_reads_it_as_yaml() -> None:
 
 def test_a_node_gets_the_parts_it_has_and_no_others() -> None:
     assert parts(LEAST) == ["50-monitoring.sh"]
-    assert parts(EVERYTHING) == [name for name in SCRIPTS if name[0].isdigit()]
+    assert parts(EVERYTHING) == [
+        "10-scratch.sh",
+        "20-data-disk.sh",
+        "30-lustre-client.sh",
+        "35-lustre-efa.sh",
+        "40-mount-lustre.sh",
+        "50-monitoring.sh",
+    ]
     over_tcp = NodeSetup(pool="p", region="r", log_group="g", file_system=LustreMount("fs", "m"))
     assert parts(over_tcp) == ["30-lustre-client.sh", "40-mount-lustre.sh", "50-monitoring.sh"]
 
@@ -75,7 +84,7 @@ def test_only_a_scaled_pool_can_release_its_nodes() -> None:
 
 
 def test_br_028_what_the_scripts_are_told_is_exactly_this() -> None:
-    _, text = node_files(EVERYTHING)["/etc/gpuyard/node.env"]
+    text = node_files(EVERYTHING)["/etc/gpuyard/node.env"].content
     assert text.splitlines()[1:] == [
         "GPUYARD_POOL=train",
         "GPUYARD_REGION=us-east-1",
@@ -88,19 +97,19 @@ def test_br_028_what_the_scripts_are_told_is_exactly_this() -> None:
         "GPUYARD_HOOK=llm-train-checkpoint",
         "GPUYARD_CHECKPOINT_SECONDS=600",
     ]
-    _, least = node_files(LEAST)["/etc/gpuyard/node.env"]
+    least = node_files(LEAST)["/etc/gpuyard/node.env"].content
     assert least.splitlines()[1:] == ["GPUYARD_POOL=serve", "GPUYARD_REGION=us-east-1"]
 
 
 def test_a_value_cannot_become_a_command() -> None:
     setup = NodeSetup(pool="a; touch /tmp/pwned $(id)", region="r", log_group="g")
-    _, text = node_files(setup)["/etc/gpuyard/node.env"]
+    text = node_files(setup)["/etc/gpuyard/node.env"].content
     shown = subprocess.run(["bash", "-c", f'{text}\nprintf %s "$GPUYARD_POOL"'], capture_output=True, text=True)
     assert shown.stdout == "a; touch /tmp/pwned $(id)"
 
 
 def test_checkpoints_are_never_told_to_be_on_the_machines_own_disks() -> None:
-    _, text = node_files(EVERYTHING)["/etc/gpuyard/node.env"]
+    text = node_files(EVERYTHING)["/etc/gpuyard/node.env"].content
     (uri,) = [line for line in text.splitlines() if line.startswith("GPUYARD_CHECKPOINT_URI")]
     assert "/scratch" not in uri
 
@@ -124,12 +133,12 @@ def test_the_kernels_log_goes_to_the_pools_log_group() -> None:
     collected = agent_configuration(EVERYTHING)["logs"]["logs_collected"]["files"]["collect_list"]
     assert {one["log_group_name"] for one in collected} == {"llm-train-logs-1a2b3c"}
     assert {one["log_stream_name"] for one in collected} == {"{instance_id}/kernel", "{instance_id}/setup"}
-    _, unit = node_files(EVERYTHING)["/etc/systemd/system/gpuyard-kernel-log.service"]
+    unit = node_files(EVERYTHING)["/etc/systemd/system/gpuyard-kernel-log.service"].content
     assert "/var/log/gpuyard/kernel.log" in unit
 
 
 def test_the_agents_file_is_json() -> None:
-    _, text = node_files(EVERYTHING)["/etc/gpuyard/cloudwatch-agent.json"]
+    text = node_files(EVERYTHING)["/etc/gpuyard/cloudwatch-agent.json"].content
     assert json.loads(text) == agent_configuration(EVERYTHING)
 
 

@@ -146,7 +146,7 @@ def lustre(machine: Machine) -> Path:
 def test_br_028_the_file_system_is_mounted_and_proved_by_a_write(machine: Machine) -> None:
     target = lustre(machine)
     mounts(machine)
-    done = machine.run("40-mount-lustre.sh")
+    done = machine.run("aws/40-mount-lustre.sh")
     assert done.returncode == 0, done.stderr
     source = "fs-1.fsx.us-east-1.amazonaws.com@tcp:/abcd1234"
     assert machine.called("mount") == [f"-t lustre -o relatime,flock {source} {target}"]
@@ -160,7 +160,7 @@ def test_br_028_a_mount_that_succeeds_later_is_tried_again(machine: Machine) -> 
     machine.fake(
         "mount", f'echo x >> "{count}"\n[ "$(grep -c x "{count}")" -ge 3 ] || exit 5\necho "{target}" >> "{table}"'
     )
-    assert machine.run("40-mount-lustre.sh").returncode == 0
+    assert machine.run("aws/40-mount-lustre.sh").returncode == 0
     assert len(machine.called("mount")) == 3
 
 
@@ -168,7 +168,7 @@ def test_br_028_tries_are_bounded(machine: Machine) -> None:
     lustre(machine)
     mounts(machine)
     machine.fake("mount", "exit 5")
-    done = machine.run("40-mount-lustre.sh")
+    done = machine.run("aws/40-mount-lustre.sh")
     assert done.returncode == 1
     assert "after 3 tries" in done.stderr
     assert len(machine.called("mount")) == 3
@@ -177,7 +177,7 @@ def test_br_028_tries_are_bounded(machine: Machine) -> None:
 def test_br_028_a_mount_that_only_claims_success_is_a_failure(machine: Machine) -> None:
     lustre(machine)
     mounts(machine, mounted_after_mount=False)
-    done = machine.run("40-mount-lustre.sh")
+    done = machine.run("aws/40-mount-lustre.sh")
     assert done.returncode == 1
     assert "is no mount point though mount succeeded" in done.stderr
 
@@ -188,14 +188,14 @@ def test_br_028_a_file_system_that_cannot_be_written_is_a_failure(machine: Machi
     # A name that is taken by a folder stands for a file system that refuses the write; root may write anywhere.
     machine.fake("hostname", "echo node")
     (target / ".gpuyard-probe-node").mkdir(parents=True)
-    assert machine.run("40-mount-lustre.sh").returncode != 0
+    assert machine.run("aws/40-mount-lustre.sh").returncode != 0
 
 
 def test_mounting_again_changes_nothing(machine: Machine) -> None:
     lustre(machine)
     mounts(machine)
-    assert machine.run("40-mount-lustre.sh").returncode == 0
-    assert machine.run("40-mount-lustre.sh").returncode == 0
+    assert machine.run("aws/40-mount-lustre.sh").returncode == 0
+    assert machine.run("aws/40-mount-lustre.sh").returncode == 0
     assert len(machine.called("mount")) == 1
 
 
@@ -203,7 +203,7 @@ def test_a_client_that_the_image_brings_is_not_installed_again(machine: Machine)
     machine.fake("mount.lustre")
     machine.fake("modprobe")
     machine.fake("apt-get")
-    assert machine.run("30-lustre-client.sh").returncode == 0
+    assert machine.run("aws/30-lustre-client.sh").returncode == 0
     assert machine.called("apt-get") == []
 
 
@@ -211,7 +211,7 @@ def test_the_client_comes_from_the_package_repository_with_retries(machine: Mach
     count = machine.root / "count"
     machine.fake("dnf", f'echo x >> "{count}"\n[ "$(grep -c x "{count}")" -ge 2 ]')
     machine.fake("modprobe")
-    done = machine.run("30-lustre-client.sh")
+    done = machine.run("aws/30-lustre-client.sh")
     assert done.returncode == 0, done.stderr
     assert machine.called("dnf") == ["-q -y install lustre-client"] * 2
     assert machine.called("modprobe") == ["lustre"]
@@ -219,7 +219,7 @@ def test_the_client_comes_from_the_package_repository_with_retries(machine: Mach
 
 def test_a_client_that_cannot_be_installed_is_a_failure(machine: Machine) -> None:
     machine.fake("dnf", "exit 1")
-    done = machine.run("30-lustre-client.sh")
+    done = machine.run("aws/30-lustre-client.sh")
     assert done.returncode == 1
     assert "gave up: dnf" in done.stderr
 
@@ -242,7 +242,7 @@ def efa_devices(machine: Machine, *names: str, driver: str = "efa") -> None:
 
 def test_br_008_efa_is_added_and_preferred(machine: Machine) -> None:
     efa_devices(machine, "rdmap16s27", "rdmap32s27", "rdmap80s27")
-    done = machine.run("35-lustre-efa.sh")
+    done = machine.run("aws/35-lustre-efa.sh")
     assert done.returncode == 0, done.stderr
     calls = machine.called("lnetctl")
     assert "net add --net tcp --if ens5" in calls
@@ -265,7 +265,7 @@ def test_br_008_it_never_falls_back_to_tcp_in_silence(fault: str, message: str, 
         efa_devices(machine, "mlx5_0", driver="mlx5_core" if fault == "other" else "efa")
     if fault == "no module":
         machine.fake("modprobe", "exit 1")
-    done = machine.run("35-lustre-efa.sh")
+    done = machine.run("aws/35-lustre-efa.sh")
     assert done.returncode == 1
     assert message in done.stderr
     assert not [call for call in machine.called("lnetctl") if "add" in call]
@@ -276,7 +276,7 @@ def test_br_008_it_never_falls_back_to_tcp_in_silence(fault: str, message: str, 
 
 def test_an_image_without_an_agent_is_a_failure(machine: Machine) -> None:
     machine.environment["GPUYARD_AGENT"] = str(machine.root / "no-agent")
-    done = machine.run("50-monitoring.sh")
+    done = machine.run("aws/50-monitoring.sh")
     assert done.returncode == 1
     assert "GPUs would go unwatched" in done.stderr
 
@@ -285,7 +285,7 @@ def test_the_agent_is_started_with_the_pools_own_file(machine: Machine) -> None:
     machine.fake("systemctl")
     machine.fake("agent-ctl")
     machine.environment["GPUYARD_AGENT"] = str(machine.bin / "agent-ctl")
-    assert machine.run("50-monitoring.sh").returncode == 0
+    assert machine.run("aws/50-monitoring.sh").returncode == 0
     assert machine.called("agent-ctl") == ["-a fetch-config -m ec2 -s -c file:/etc/gpuyard/cloudwatch-agent.json"]
     assert machine.called("systemctl") == ["enable --now gpuyard-kernel-log.service"]
 
@@ -294,7 +294,7 @@ def test_a_node_releases_itself_by_its_own_hook(machine: Machine) -> None:
     machine.env(GPUYARD_REGION="us-east-1", GPUYARD_HOOK="llm-train-checkpoint")
     machine.fake("curl", 'case "$*" in *api/token*) echo TOKEN;; *instance-id*) echo i-1;; esac')
     machine.fake("aws", 'case "$*" in *describe*) echo llm-train-group;; esac')
-    done = machine.run("release-node.sh")
+    done = machine.run("aws/release-node.sh")
     assert done.returncode == 0, done.stderr
     assert machine.called("aws")[-1] == (
         "autoscaling complete-lifecycle-action --region us-east-1 --auto-scaling-group-name llm-train-group "
