@@ -73,6 +73,7 @@ def plan_node_pool(
         purchase=spec.purchase,
         reservation_id=spec.reservation.id if spec.reservation else None,
         reservation_group_arn=spec.reservation.resource_group_arn if spec.reservation else None,
+        reservation_placement_group=spec.reservation.placement_group if spec.reservation else None,
         clustered=cloud.is_clustered(spec, kind),
         interfaces=interfaces,
         root_disk=plan_root_disk(spec, place),

@@ -74,6 +74,7 @@ class NodePoolPlan:
     purchase: str
     reservation_id: str | None
     reservation_group_arn: str | None
+    reservation_placement_group: str | None
     clustered: bool
     interfaces: tuple[InterfacePlan, ...]
     root_disk: DiskPlan

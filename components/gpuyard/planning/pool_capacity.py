@@ -34,6 +34,9 @@ def capacity_problems(spec: NodePoolSpec, place: Place, path: Path) -> list[Prob
         found.append(Problem((*path, "reservation"), message, f"Use {_bought_ways(ways.values)}, or remove it."))
     if len(given) == 2:
         found.append(Problem((*path, "reservation"), "both an id and a resource group are given.", "Give exactly one."))
+    if reservation is not None and reservation.placement_group is not None and spec.purchase != "reserved":
+        at = (*path, "reservation", "placement_group")
+        found.append(Problem(at, f"does not go with 'purchase: {spec.purchase}'.", "Remove it."))
     in_groups = limit_values(place.cloud, "ultraserver_block_types")
     grouped = spec.purchase == "capacity_block" and given == ["resource_group_arn"]
     if grouped and spec.instance_type not in in_groups:
@@ -64,13 +67,17 @@ def pairing_problems(spec: NodePoolSpec, kind: PoolKind, zones: tuple[str, ...],
         found.append(Problem((*path, "purchase"), message, remedy))
     if spec.placement != "cluster":
         return found
-    if spec.purchase in ("capacity_block", "spot"):
+    if spec.purchase in ("capacity_block", "spot", "reserved"):
         why = {
+            "reserved": "a new placement group has nothing to do with the reserved capacity and keeps nodes out of it",
             "capacity_block": "a capacity block already places its machines close together, and the API refuses more",
             "spot": "spot capacity inside one placement group is rarely to be had",
         }[spec.purchase]
         message = f"'placement: cluster' does not go with 'purchase: {spec.purchase}': {why}."
-        found.append(Problem((*path, "placement"), message, "Remove 'placement' or change 'purchase'."))
+        remedy = "Remove 'placement' or change 'purchase'."
+        if spec.purchase == "reserved":
+            remedy = "Remove 'placement', or give 'reservation.placement_group', the group that it was reserved in."
+        found.append(Problem((*path, "placement"), message, remedy))
     # For RDMA several zones are a problem by themselves.
     if kind != "rdma" and len(set(zones)) > 1:
         message = f"'placement: cluster' stays in one zone, but the pool names {len(set(zones))}: {', '.join(zones)}."

@@ -67,6 +67,8 @@ class ReservationArgs(TypedDict, total=False):
     """Id of a capacity reservation, capacity block or private pool."""
     resource_group_arn: str
     """ARN of a resource group of capacity reservations."""
+    placement_group: str
+    """Name of the placement group that the capacity was reserved in."""
 
 
 class QueueScalingArgs(TypedDict):

@@ -64,6 +64,8 @@ class ReservationSpec(Model):
     """Id of a capacity reservation, capacity block or private pool, such as ``cr-…`` or ``eap-…``."""
     resource_group_arn: Text | None = None
     """ARN of a resource group of capacity reservations."""
+    placement_group: Text | None = None
+    """Name of the placement group that the capacity was reserved in; a group of its own would keep nodes out of it."""
 
 
 class QueueScalingSpec(Model):

@@ -205,7 +205,8 @@ def test_an_unknown_zone_is_said_and_is_no_problem(pool: Pool):
     ("values", "clustered"),
     [
         (RDMA, True),
-        (ODCR, True),
+        # What is reserved is placed already.
+        (ODCR, False),
         (BLOCK, False),
         ({"gpu": "A10", "purchase": "spot"}, False),
         ({**RDMA, "placement": "none"}, False),
@@ -223,6 +224,22 @@ def test_br_011_a_capacity_block_takes_no_placement_group(refused: Refused):
     assert refused(**BLOCK, placement="cluster") == [
         "placement: 'placement: cluster' does not go with 'purchase: capacity_block': a capacity block already places "
         "its machines close together, and the API refuses more. Remove 'placement' or change 'purchase'."
+    ]
+
+
+def test_reserved_capacity_takes_only_the_placement_group_that_it_was_reserved_in(pool: Pool, refused: Refused):
+    assert refused(**ODCR, placement="cluster") == [
+        "placement: 'placement: cluster' does not go with 'purchase: reserved': a new placement group has nothing to do "
+        "with the reserved capacity and keeps nodes out of it. Remove 'placement', or give "
+        "'reservation.placement_group', the group that it was reserved in."
+    ]
+    plan = pool(**{**ODCR, "reservation": {"id": "cr-1", "placement_group": "gpus"}})
+    assert (plan.clustered, plan.reservation_placement_group) == (False, "gpus")
+
+
+def test_a_blocks_machines_are_in_no_placement_group(refused: Refused):
+    assert refused(**{**BLOCK, "reservation": {"id": "cr-1", "placement_group": "gpus"}}) == [
+        "reservation.placement_group: does not go with 'purchase: capacity_block'. Remove it."
     ]
 
 

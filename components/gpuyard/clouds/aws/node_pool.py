@@ -86,7 +86,7 @@ def build_node_pool(
         plan,
         security_group_ids=links.security_group_ids,
         profile_arn=identity.profile.arn,
-        placement_group=None if placement is None else placement.name,
+        placement_group=plan.reservation_placement_group if placement is None else placement.name,
         image_id=image_id,
         user_data=_user_data(name, plan, links, logs),
         tags=tags,
@@ -102,13 +102,20 @@ def build_node_pool(
     return BuiltNodePool(
         group_name=group.name,
         template_id=template.id,
-        placement_group_name=None if placement is None else placement.name,
+        placement_group_name=_placement_group_name(plan, placement),
         role_name=identity.role.name,
         role_arn=identity.role.arn,
         image_id=Output.from_input(image_id),
         log_group_name=logs.name,
         interruption_queue_url=None if queue is None else queue.url,
     )
+
+
+def _placement_group_name(plan: NodePoolPlan, own: aws.ec2.PlacementGroup | None) -> Output[str] | None:
+    if own is not None:
+        return own.name
+    reserved_in = plan.reservation_placement_group
+    return None if reserved_in is None else Output.from_input(reserved_in)
 
 
 def _user_data(name: str, plan: NodePoolPlan, links: NodePoolLinks, logs: aws.cloudwatch.LogGroup) -> Output[str]:

@@ -22,18 +22,22 @@ def plan_interfaces(spec: NodePoolSpec, row: InstanceType) -> tuple[InterfacePla
 
 
 def is_clustered(spec: NodePoolSpec, kind: PoolKind) -> bool:
-    """Whether nodes are placed close together: as asked for, else where RDMA is and the capacity is not placed already.
+    """Whether the pool gets a placement group of its own: as asked for, else for RDMA on demand.
+
+    What was bought before is placed already: a group that has nothing to do with it only keeps nodes out of it.
 
     Args:
         spec: What was asked for.
         kind: Kind of the pool.
 
     Returns:
-        Whether the pool has a placement group.
+        Whether the pool has a placement group of its own.
+
+    Source: https://github.com/aws/aws-parallelcluster at 451cc532, PlacementGroupCapacityReservationValidator
     """
     if spec.placement is not None:
         return spec.placement == "cluster"
-    return kind == "rdma" and spec.purchase in ("on_demand", "reserved")
+    return kind == "rdma" and spec.purchase == "on_demand"
 
 
 def pool_problems(

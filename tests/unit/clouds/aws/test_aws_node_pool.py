@@ -111,11 +111,19 @@ def test_br_014_a_capacity_block_is_a_target_and_a_market_type_without_placement
     assert scaling["waitForCapacityTimeout"] == "0"
 
 
-@pytest.mark.parametrize("changes", [{}, bought("reserved", id="cr-1")])
-def test_an_rdma_pool_is_placed_close_together(changes: dict[str, Any], prod_with: ProdWith):
-    rendered = prod_with(changes)
+def test_an_rdma_pool_is_placed_close_together():
+    rendered = rendered_stack("aws-prod", preview=False)
     assert rendered.one("PlacementGroup").inputs["strategy"] == "cluster"
     assert template(rendered)["placement"] == {"groupName": "aws-prod-train-placement"}
+
+
+def test_reserved_capacity_gets_no_placement_group_that_is_not_its_own(prod_with: ProdWith):
+    alone = prod_with(bought("reserved", id="cr-1"))
+    assert alone.all("PlacementGroup") == []
+    assert "placement" not in template(alone)
+    named = prod_with(bought("reserved", id="cr-1", placement_group="gpus"))
+    assert named.all("PlacementGroup") == []
+    assert template(named)["placement"] == {"groupName": "gpus"}
 
 
 def test_br_010_efa_without_placement_renders_no_placement(prod_with: ProdWith):
