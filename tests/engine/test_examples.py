@@ -15,6 +15,7 @@ from gpuyard.sandbox.cloud import CloudResource
 from gpuyard.sandbox.engine import Engine
 from gpuyard.sandbox.session import Session
 from gpuyard.sandbox.workspace import Workspace, read_project
+from tests.engine import alicloud_examples
 from tests.engine.conftest import POLICIES, REPOSITORY, Sandbox
 
 EXAMPLES = REPOSITORY / "examples"
@@ -93,6 +94,7 @@ def example(request: pytest.FixtureRequest, engine: Engine, tmp_path: Path) -> E
 
 def test_the_examples_of_the_issue_are_there() -> None:
     assert set(ALL) >= {
+        *alicloud_examples.SHOWS,
         "aws/bare-metal",
         "aws/existing-network",
         "aws/inference-g5",
@@ -101,13 +103,21 @@ def test_the_examples_of_the_issue_are_there() -> None:
         "aws/separate-stacks",
         "aws/two-regions",
         "aws/vision-p4de",
+        "tencentcloud/bare-metal",
+        "tencentcloud/existing-network",
+        "tencentcloud/inference-a10",
+        "tencentcloud/nlp-zero-hcc",
+        "tencentcloud/vision-gt4",
     }
 
 
 @pytest.mark.parametrize("example", ALL, indirect=True)
 def test_preview_up_second_up_destroy(example: Example) -> None:
     example.up()
-    SHOWS[example.name](example)
+    if example.name in alicloud_examples.SHOWS:
+        alicloud_examples.SHOWS[example.name](example.cloud())
+    else:
+        SHOWS[example.name](example)
     example.destroy()
     assert example.cloud() == []
 
@@ -330,6 +340,104 @@ def shows_training_on_the_bucket_of_the_storage_stack(example: Example) -> None:
     assert training["checkpoints"] == outputs["checkpoints"]
 
 
+def machines_of(things: list[CloudResource]) -> list[CloudResource]:
+    """The single machines of Tencent Cloud, by name."""
+    found = of_type(things, "tencentcloud:Instance/instance:Instance")
+    return sorted(found, key=lambda one: one.inputs["instanceName"])
+
+
+def shows_two_machines_in_one_hpc_cluster(example: Example) -> None:
+    things = example.cloud()
+    (cluster,) = of_type(things, "tencentcloud:Cvm/hpcCluster:HpcCluster")
+    machines = machines_of(things)
+    assert [one.inputs["hpcClusterId"] for one in machines] == [cluster.id] * 2
+    assert {one.inputs["availabilityZone"] for one in machines} == {cluster.inputs["zone"]}
+    assert {one.inputs["instanceType"] for one in machines} == {"HCCPNV4h.48XLARGE1024"}
+    assert not of_type(things, "tencentcloud:Placement/group:Group"), "they would only spread the machines"
+    (files,) = of_type(things, "tencentcloud:Cfs/fileSystem:FileSystem")
+    kind = (files.inputs["protocol"], files.inputs["storageType"], files.inputs["capacity"])
+    assert kind == ("TURBO", "TP", 20_480)
+    (network,) = of_type(things, "tencentcloud:Vpc/instance:Instance")
+    assert files.inputs["vpcId"] == network.id
+    (rule,) = of_type(things, "tencentcloud:Cfs/accessRule:AccessRule")
+    assert rule.inputs["authClientIp"] == network.inputs["cidrBlock"]
+    (sandbox,) = example.projects.values()
+    mount = sandbox.session.outputs(STACK)["mount"]
+    assert mount.endswith(f"{files.outputs['mountIp']}@tcp0:/{files.outputs['fsId']}/cfs /cfs")
+
+
+def shows_one_machine_with_a_fast_disk_that_is_snapshotted(example: Example) -> None:
+    things = example.cloud()
+    (machine,) = machines_of(things)
+    assert machine.inputs["instanceType"] == "GT4.41XLARGE948"
+    assert "hpcClusterId" not in machine.inputs
+    (disk,) = of_type(things, "tencentcloud:Cbs/storage:Storage")
+    assert (disk.inputs["storageType"], disk.inputs["storageSize"], disk.inputs["encrypt"]) == (
+        "CLOUD_HSSD",
+        4_000,
+        True,
+    )
+    assert disk.inputs["throughputPerformance"] in (250, 251), "350 MB/s come with the size"
+    (schedule,) = of_type(things, "tencentcloud:Cbs/snapshotPolicy:SnapshotPolicy")
+    # 18:00 UTC from Monday to Friday is 02:00 from Tuesday to Saturday there.
+    assert (schedule.inputs["repeatWeekdays"], schedule.inputs["repeatHours"]) == ([2, 3, 4, 5, 6], [2])
+    (attached,) = of_type(things, "tencentcloud:Cbs/snapshotPolicyAttachment:SnapshotPolicyAttachment")
+    assert (attached.inputs["storageId"], attached.inputs["snapshotPolicyId"]) == (disk.id, schedule.id)
+
+
+def shows_bare_metal_paid_months_ahead(example: Example) -> None:
+    machines = machines_of(example.cloud())
+    assert [one.inputs["instanceChargeType"] for one in machines] == ["PREPAID"] * 2
+    assert {one.inputs["instanceChargeTypePrepaidPeriod"] for one in machines} == {6}
+    assert {one.inputs["instanceChargeTypePrepaidRenewFlag"] for one in machines} == {"NOTIFY_AND_MANUAL_RENEW"}
+    assert not of_type(example.cloud(), "tencentcloud:Cvm/hpcCluster:HpcCluster")
+
+
+def shows_two_scaling_groups_and_alarms_by_tag(example: Example) -> None:
+    things = example.cloud()
+    groups = of_type(things, "tencentcloud:As/scalingGroup:ScalingGroup")
+    configs = {one.id: one.inputs for one in of_type(things, "tencentcloud:As/scalingConfig:ScalingConfig")}
+    charged = {configs[group.inputs["configurationId"]]["instanceChargeType"]: group.inputs for group in groups}
+    assert set(charged) == {"SPOTPAID", "POSTPAID_BY_HOUR"}
+    spot, steady = charged["SPOTPAID"], charged["POSTPAID_BY_HOUR"]
+    assert (spot["minSize"], spot["maxSize"], steady["minSize"], steady["maxSize"]) == (0, 7, 1, 1)
+    assert len(set(spot["subnetIds"])) == 2
+    config = configs[spot["configurationId"]]
+    assert (config["spotInstanceType"], float(config["spotMaxPrice"])) == ("one-time", 12)
+    assert config["instanceTags"]["gpuyard:pool"] == "serve"
+    alarms = of_type(things, "tencentcloud:Monitor/alarmPolicy:AlarmPolicy")
+    assert {one.inputs["policyName"] for one in alarms} == {"gpu-idle-serve", "gpu-memory-serve"}
+    assert all(one.inputs["policyTags"] == [{"key": "gpuyard:pool", "value": "serve"}] for one in alarms)
+    (reader,) = of_type(things, "tencentcloud:Cam/user:User")
+    assert reader.inputs["email"] == "ml-platform@example.com"
+
+
+def shows_components_in_an_existing_network_of_tencent_cloud(example: Example) -> None:
+    things = example.cloud()
+    services = {thing.token.split(":")[1].split("/")[0] for thing in things}
+    assert services == {"Cam", "Cbs", "Cfs", "Cos", "Instance", "Monitor"}, "no network, no security group"
+    (sandbox,) = example.projects.values()
+    config = sandbox.session.workspace.project.stack_file(STACK).read_text()
+    (key,) = re.findall(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", config)
+    (bucket,) = of_type(things, "tencentcloud:Cos/bucket:Bucket")
+    assert (bucket.inputs["encryptionAlgorithm"], bucket.inputs["kmsId"]) == ("KMS", key)
+    disks = of_type(things, "tencentcloud:Cbs/storage:Storage")
+    assert [disk.inputs["kmsKeyId"] for disk in disks] == [key] * 2
+    attached = of_type(things, "tencentcloud:Cbs/snapshotPolicyAttachment:SnapshotPolicyAttachment")
+    assert {one.inputs["storageId"] for one in attached} == {disk.id for disk in disks}
+    (files,) = of_type(things, "tencentcloud:Cfs/fileSystem:FileSystem")
+    assert (files.inputs["storageType"], files.inputs["vpcId"]) == ("TB", "vpc-1a2b3c4d")
+    (rule,) = of_type(things, "tencentcloud:Cfs/accessRule:AccessRule")
+    assert rule.inputs["authClientIp"] == "10.20.0.0/16"
+    bound = of_type(things, "tencentcloud:Monitor/policyBindingObject:PolicyBindingObject")
+    machines = {one.id for one in machines_of(things)}
+    for one in bound:
+        assert {json.loads(to["dimensionsJson"])["unInstanceId"] for to in one.inputs["dimensions"]} == machines
+    outputs = sandbox.session.outputs(STACK)
+    assert outputs["checkpoints_endpoint"] == f"{bucket.id}.cos.ap-shanghai.myqcloud.com"
+    assert outputs["addresses_needed"] == 2, "one for each node"
+
+
 SHOWS = {
     "aws/bare-metal": shows_bare_metal_of_fixed_size,
     "aws/existing-network": shows_components_usable_alone_in_an_existing_network,
@@ -339,4 +447,9 @@ SHOWS = {
     "aws/separate-stacks": shows_training_on_the_bucket_of_the_storage_stack,
     "aws/two-regions": shows_two_clusters_in_two_regions_of_one_program,
     "aws/vision-p4de": shows_vision,
+    "tencentcloud/bare-metal": shows_bare_metal_paid_months_ahead,
+    "tencentcloud/existing-network": shows_components_in_an_existing_network_of_tencent_cloud,
+    "tencentcloud/inference-a10": shows_two_scaling_groups_and_alarms_by_tag,
+    "tencentcloud/nlp-zero-hcc": shows_two_machines_in_one_hpc_cluster,
+    "tencentcloud/vision-gt4": shows_one_machine_with_a_fast_disk_that_is_snapshotted,
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gpuyard.planning.check import check_stack_file
 from gpuyard.spec.stack_file import read_stack_file
-from tests.engine.conftest import REPOSITORY, Sandbox
+from tests.engine.conftest import POLICIES, REPOSITORY, Sandbox, child_environment
 
 README = (REPOSITORY / "README.md").read_text()
 
@@ -20,6 +20,28 @@ def block(language: str, after: str) -> str:
     found = re.search(rf"```{language}\n(.*?)```", README[README.index(after) :], flags=re.S)
     assert found, f"no {language} block after {after!r}"
     return found[1]
+
+
+def test_an_up_of_prod_prints_what_is_shown(sandbox: Sandbox) -> None:
+    up = subprocess.run(
+        [sys.executable, "-m", "gpuyard.cli.main", "up", "aws-prod", "--policy-pack", str(POLICIES)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=child_environment(),
+        cwd=sandbox.root,
+    )
+    assert up.returncode == 0, up.stderr
+    rest = up.stdout
+    shown = block("text", "`make up` ends like this").splitlines()
+    for line in (line for line in shown if line.strip() != "..."):
+        # Three dots stand for what is left out; version, origin and random ends of names differ from run to run.
+        pattern = re.escape(line.strip()).replace(r"\.\.\.", ".*")
+        pattern = re.sub(r"v3\\\.\S+ \\\(cache\\\)", r"v\\S+ \\(.*\\)", pattern)
+        pattern = re.sub(r"\\-[0-9a-f]{7}(?=[\"/])", "-[0-9a-f]{7}", pattern)
+        found = re.search(pattern, rest)
+        assert found, f"{line!r} is not printed there:\n{rest}"
+        rest = rest[found.end() :]
 
 
 def test_the_smallest_program_runs(program: Callable[..., Sandbox]) -> None:
@@ -33,7 +55,14 @@ def test_the_stack_file_is_one(tmp_path: Path) -> None:
     path = tmp_path / "Pulumi.shown.yaml"
     path.write_text(block("yaml", "## A stack file"))
     plan = check_stack_file(read_stack_file(path), "shown")
-    assert plan.node_pools[0].instance_type.instance_type == "p4de.24xlarge"
+    train, prepare = plan.node_pools
+    assert (train.instance_type.instance_type, train.kind) == ("p4de.24xlarge", "rdma")
+    assert (prepare.kind, prepare.place.task) == ("elastic", "inference")
+    assert {row.gpu_model for row in prepare.instance_types} > {"A10G"}, "mixed with other GPUs of 24 GB"
+    assert plan.file_system is not None
+    assert plan.file_system.throughput_mb_per_s == 3_000, "derived from the work"
+    assert plan.monitoring is not None
+    assert plan.monitoring.budget_amount == 120_000
 
 
 def test_every_make_command_exists() -> None:
@@ -41,6 +70,17 @@ def test_every_make_command_exists() -> None:
     shown = set(re.findall(r"(?:`|^)make ([a-z]+)", README, flags=re.M))
     assert {"up", "test", "destroy"} <= shown
     assert shown <= targets | {"setup"}
+
+
+def test_every_stack_and_every_component_is_named() -> None:
+    import gpuyard
+
+    for path in (REPOSITORY / "stacks").glob("Pulumi.aws-*.yaml"):
+        assert f"| `{path.stem.removeprefix('Pulumi.')}` |" in README
+    components = {name for name in gpuyard.__all__ if f"{name}Args" in gpuyard.__all__}
+    assert len(components) == 7
+    for name in components:
+        assert f"`{name}`" in README
 
 
 def test_every_rule_is_listed() -> None:

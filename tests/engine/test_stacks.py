@@ -19,7 +19,11 @@ LUSTRE = """
         "subnet_id": "subnet-1", "security_group_ids": ["{group}"],
     }})
 """
-STACKS = ("aws-dev", "aws-staging", "aws-prod")
+STACKS = tuple(
+    f"{cloud}-{environment}"
+    for cloud in ("aws", "alicloud", "tencentcloud")
+    for environment in ("dev", "staging", "prod")
+)
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -104,13 +108,15 @@ def test_br_046_an_update_leaves_the_size_of_an_elastic_pool_to_its_scaler(sandb
     cloud.update(replace(before, inputs={**before.inputs, **drifted}, outputs={**before.outputs, **drifted}))
     cloud.close()
     path.write_text(written.replace(size, "max: 6\n          desired: 2\n        purchase"))
-    for flags in ((), ("--refresh",)):
-        preview = sandbox.run("aws-dev", "preview", "--diff", *flags)
+    unaware = sandbox.run("aws-dev", "preview", "--diff")
+    refresh = sandbox.run("aws-dev", "refresh", "--yes", "--diff")
+    assert "desiredCapacity: 1 => 3" in " ".join(refresh.output.split()).replace(" :", ":")
+    aware = sandbox.run("aws-dev", "preview", "--diff")
+    for preview in (unaware, aware):
         assert preview.code == 0, preview.output
-        assert "maxSize" in preview.output
+        assert "maxSize: 4 => 6" in " ".join(preview.output.split()).replace(" :", ":")
         assert "desiredCapacity" not in preview.output
-    up = sandbox.run("aws-dev", "up", "--yes", "--refresh")
-    assert up.code == 0, up.output
+    assert sandbox.up("aws-dev").code == 0
     after = only(sandbox, GROUP)
     assert (after.id, after.inputs["maxSize"], after.inputs["desiredCapacity"]) == (before.id, 6, 3)
 

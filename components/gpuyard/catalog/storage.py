@@ -69,6 +69,7 @@ class NodeImage:
     """One vendor image for GPU nodes: how its newest id is found, and its root device.
 
     ``query`` is the name of a public parameter (AWS), or the pattern of the image's name (the other clouds).
+    ``boot_mode`` is ``bios`` or ``uefi`` on clouds whose machines boot one way only, else None.
     """
 
     cloud: str
@@ -79,6 +80,7 @@ class NodeImage:
     gpu_architectures: tuple[str, ...]
     source: str
     as_of: str
+    boot_mode: str | None = None
 
 
 @cache

@@ -1,7 +1,7 @@
 """What a cloud's builders give back: the same for every cloud."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pulumi import Output
 
@@ -21,7 +21,7 @@ class BuiltNodePool:
     """A pool: its scaling group, template, placement group, role, image, log group, and the queue of interruptions.
 
     Each of them is None where the pool has none. A pool of single machines has neither group nor template, and names
-    its machines instead.
+    its machines instead, and the disks that each snapshot policy is attached to, by a name of their own.
     """
 
     group_name: Output[str] | None
@@ -33,32 +33,35 @@ class BuiltNodePool:
     log_group_name: Output[str] | None
     interruption_queue_url: Output[str] | None
     instance_ids: Output[Sequence[str]] | None = None
+    disk_ids: Mapping[str, Output[str]] = field(default_factory=dict[str, Output[str]])
 
 
 @dataclass(frozen=True)
 class BuiltFileSystem:
-    """A file system and the command that mounts it."""
+    """A file system, the command that mounts it, and how clients reach it, such as ``lustre`` or ``cpfs-nfs``."""
 
     file_system_id: Output[str]
     arn: Output[str]
     dns_name: Output[str]
     mount_name: Output[str]
     mount_command: Output[str]
+    mount_protocol: str
 
 
 @dataclass(frozen=True)
 class BuiltBucket:
-    """The checkpoint bucket and its copy (None without one)."""
+    """The checkpoint bucket, its copy (None without one), and its endpoint where nodes have to be told one."""
 
     name: Output[str]
     arn: Output[str]
     uri: Output[str]
     replica_name: Output[str] | None
+    endpoint: Output[str] | None = None
 
 
 @dataclass(frozen=True)
 class BuiltSnapshots:
-    """A snapshot schedule."""
+    """A snapshot schedule, and the tags by which it finds disks (none where it is attached to each disk)."""
 
     policy_id: Output[str]
     target_tags: Mapping[str, str]
@@ -66,9 +69,12 @@ class BuiltSnapshots:
 
 @dataclass(frozen=True)
 class BuiltMonitoring:
-    """The topic that messages go to, the alarms, and dashboard and budget (None without one)."""
+    """What messages go to (the ARN of a topic, or the name of a group of contacts), the alarms, and what else there is.
 
-    topic_arn: Output[str]
+    What messages go to is None where nobody is to hear of it, dashboard and budget are None without one.
+    """
+
+    topic_arn: Output[str] | None
     alarm_names: Sequence[Output[str]]
     dashboard_name: Output[str] | None
     budget_name: Output[str] | None

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from gpuyard.catalog.file_stores import ObjectStorageClass, object_storage_classes
+from gpuyard.catalog.limits import limit_values
 from gpuyard.planning.plans import CHECKPOINT_PREFIX, BucketPlan, Place, PrefixPlan, TransitionPlan
 from gpuyard.planning.regional import key_problems, second_region_problems
 from gpuyard.spec.models import CheckpointSpec
@@ -164,6 +165,8 @@ def _replica_class(prefixes: Sequence[PrefixPlan], cloud: str) -> str | None:
     A copy has the same lifecycle as its object. So the cheaper class is none for it where a rule removes or moves it
     before the class's least time is over, or moves it to where nothing moves from that class.
     """
+    if limit_values(cloud, "copies_keep_storage_class"):
+        return None
     cheaper = next((row for row in object_storage_classes(cloud).values() if row.tier == _TIER_OF_COPIES), None)
     if cheaper is None or cheaper.min_storage_days is None or cheaper.moves_on_to is None:
         return None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpuyard.catalog import regions, zone_belongs_to
-from gpuyard.catalog.limits import limit
+from gpuyard.catalog.limits import limit, limit_values
 from gpuyard.planning.checkpoints import plan_checkpoints
 from gpuyard.planning.file_systems import client_problems, client_reasons, plan_file_system
 from gpuyard.planning.monitoring import plan_monitoring
@@ -82,6 +82,8 @@ def try_plan_cluster(spec: ClusterSpec, name: str) -> tuple[ClusterPlan | None, 
     monitoring, found = plan_monitoring(spec.monitoring, place, ("monitoring",)) if spec.monitoring else (None, [])
     problems += found
     problems += durability_problems(spec, file_system)
+    if snapshots is not None and len(pools) == len(spec.node_pools):
+        problems += unreached_problems(pools, place)
     named = [spec.zone] if spec.zone else []
     zones: dict[str, None] = dict.fromkeys([*named, *(zone for pool in pools for zone in pool.zones)])
     network, found = plan_network(
@@ -177,6 +179,24 @@ def durability_problems(spec: ClusterSpec, file_system: FileSystemPlan | None) -
         message = "nothing that lasts holds checkpoints: what is only on the nodes or on scratch is lost with them."
         return [Problem(("checkpoints",), message, remedy)]
     return []
+
+
+def unreached_problems(pools: Sequence[NodePoolPlan], place: Place) -> list[Problem]:
+    """Problems of a snapshot schedule that would find no disk, where the cloud attaches it to single data disks.
+
+    Args:
+        pools: The cluster's pools.
+        place: The cloud.
+
+    Returns:
+        At most one problem.
+    """
+    kinds = limit_values(place.cloud, "snapshot_pool_kinds")
+    if not kinds or any(pool.kind in kinds and pool.data_disk is not None for pool in pools):
+        return []
+    message = f"no pool has a disk that a schedule of {place.cloud} reaches: data disks of pools of fixed size."
+    remedy = "Remove it, or give a pool of fixed size 'data_disk_gib'."
+    return [Problem(("snapshots",), message, remedy)]
 
 
 def _region_problems(spec: ClusterSpec) -> list[Problem]:

@@ -68,7 +68,7 @@ def _homeless_problems(spec: NodePoolSpec, path: Path) -> list[Problem]:
 
 def _bought(need: _Need, kind: BlockDisk) -> DiskPlan | None:
     """The disk of one class that does what is needed, or None."""
-    if not (kind.size_min_gib or 1) <= need.size_gib <= (kind.size_max_gib or need.size_gib):
+    if not _has_size(kind, need.size_gib):
         return None
     has = kind.performance(need.size_gib)
     if has.iops is None or has.iops_max is None or has.throughput_mb_per_s is None:
@@ -112,7 +112,7 @@ def _nothing_does(need: _Need, kinds: list[BlockDisk], path: Path) -> Problem:
     best = [
         f"{kind.name} {has.iops_max:.0f} IOPS and {has.throughput_max_mb_per_s:.0f} MB/s"
         for kind in kinds
-        if (kind.size_min_gib or 1) <= need.size_gib <= (kind.size_max_gib or need.size_gib)
+        if _has_size(kind, need.size_gib)
         and (has := kind.performance(need.size_gib)).iops_max is not None
         and has.throughput_max_mb_per_s is not None
     ]
@@ -127,14 +127,22 @@ def _large_enough(need: _Need, kinds: list[BlockDisk]) -> int | None:
     """The smallest size at which some class does what is needed; speed only grows with the size."""
     sizes: list[int] = []
     for kind in kinds:
-        low, high = max(need.size_gib, kind.size_min_gib or 1), kind.size_max_gib or need.size_gib
-        if _bought(_Need(high, need.iops, need.mb_per_s), kind) is None:
+        step = kind.size_step_gib or 1
+        low = ceil(max(need.size_gib, kind.size_min_gib or 1) / step)
+        high = (kind.size_max_gib or need.size_gib) // step
+        if _bought(_Need(high * step, need.iops, need.mb_per_s), kind) is None:
             continue
         while low < high:
             middle = (low + high) // 2
-            low, high = (low, middle) if _bought(_Need(middle, need.iops, need.mb_per_s), kind) else (middle + 1, high)
-        sizes.append(low)
+            does = _bought(_Need(middle * step, need.iops, need.mb_per_s), kind)
+            low, high = (low, middle) if does else (middle + 1, high)
+        sizes.append(low * step)
     return min(sizes, default=None)
+
+
+def _has_size(kind: BlockDisk, size_gib: int) -> bool:
+    low, high, step = kind.size_min_gib or 1, kind.size_max_gib or size_gib, kind.size_step_gib or 1
+    return low <= size_gib <= high and size_gib % step == 0
 
 
 def _why(disk: DiskPlan, need: _Need) -> str:

@@ -27,6 +27,20 @@ def plan_file_system(
     return cloud_part(place.cloud, "file_system").plan_file_system(spec, place, path, linked=linked, gpus=gpus)
 
 
+def smallest_file_system(held_gib: int, mb_per_s: int, cloud: str) -> int:
+    """The smallest capacity in GiB that holds so much and gives a throughput.
+
+    Args:
+        held_gib: GiB that it must hold.
+        mb_per_s: Throughput in MB/s.
+        cloud: The cloud, whose kinds and steps count.
+
+    Returns:
+        A capacity that the cloud sells.
+    """
+    return int(cloud_part(cloud, "file_system").smallest_file_system(held_gib, mb_per_s, cloud))
+
+
 def client_problems(file_system: FileSystemPlan, pools: Sequence[NodePoolPlan], path: Path) -> list[Problem]:
     """Problems of a file system and the pools that mount it.
 

@@ -1,7 +1,7 @@
 """The image that nodes start from: one that fits the machine's CPU and its accelerators."""
 
 from gpuyard.catalog import InstanceType, NodeImage, gpus, node_images
-from gpuyard.catalog.limits import limit
+from gpuyard.catalog.limits import limit, limit_values
 from gpuyard.planning.plans import Place
 from gpuyard.spec.models import NodePoolSpec
 from gpuyard.spec.problems import Path, Problem, did_you_mean
@@ -43,7 +43,7 @@ def choose_image(
         remedy = f"{did_you_mean(spec.image, known)} Known: {', '.join(known)}.".strip()
         return None, [Problem((*path, "image"), message, remedy)]
     cpu_arch = row.cpu_arch if row is not None else None
-    fitting = [image for image in known.values() if cpu_arch in (None, image.cpu_arch)]
+    fitting = [image for image in known.values() if cpu_arch in (None, image.cpu_arch) and _boots(image, row)]
     if row is not None and not fitting:
         message = f"{row.instance_type} has CPUs of kind {cpu_arch}, and the catalog has no vendor image for them."
         return None, [Problem((*path, "image"), message, f"Give 'image: {own}…', the id of an image for {cpu_arch}.")]
@@ -54,8 +54,23 @@ def choose_image(
         return image, []
     if spec.image is None:
         return fitting[0], []
+    if row is not None and not _boots(image, row):
+        message = f"{spec.image} boots in {_mode(image)} mode, and {row.instance_type} does not."
+        return None, [Problem((*path, "image"), message, f"It boots: {', '.join(one.name for one in fitting)}.")]
     message = f"{spec.image} is for {image.cpu_arch}, the CPUs are of kind {cpu_arch}."
     return None, [Problem((*path, "image"), message, f"For {cpu_arch}: {', '.join(one.name for one in fitting)}.")]
+
+
+def _boots(image: NodeImage, row: InstanceType | None) -> bool:
+    """Whether a machine can boot an image, as far as the catalog knows: some families boot in one mode only."""
+    if row is None or image.boot_mode is None:
+        return True
+    other = "bios" if image.boot_mode == "uefi" else "uefi"
+    return row.family not in limit_values(row.cloud, f"{other}_only_families")
+
+
+def _mode(image: NodeImage) -> str:
+    return (image.boot_mode or "").upper()
 
 
 def _driver_problem(image: NodeImage, row: InstanceType, path: Path) -> Problem | None:

@@ -1,7 +1,7 @@
 """The machines of a pool: instance types from hardware facts or from a type's name, and what would fit instead."""
 
 from gpuyard.catalog import InstanceType, find_instance_types, gpu_models_named, gpus, instance_types, regions
-from gpuyard.catalog.limits import limit
+from gpuyard.catalog.limits import limit, limit_values
 from gpuyard.planning.images import IMAGE_VENDOR, is_own_image
 from gpuyard.planning.offers import is_sold
 from gpuyard.planning.plans import Place, PoolKind
@@ -118,6 +118,9 @@ def _candidates(
         bare_metal=spec.bare_metal,
         cpu_arch=cpu_arch,
     )
+    # Types that exist only within an RDMA network of their own are no machines for other pools.
+    if spec.interconnect != "rdma" and (only_rdma := limit_values(cloud, "rdma_only_type_prefixes")):
+        found = [row for row in found if not row.instance_type.startswith(only_rdma)]
     # An accelerator of another vendor is given to nobody who did not name it.
     named = spec.gpu is not None and is_own_image(spec, cloud)
     return [row for row in found if row.gpu_partition == 1 and (named or row.accelerator_vendor == IMAGE_VENDOR)]

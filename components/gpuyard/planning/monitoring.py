@@ -1,7 +1,9 @@
 """What is watched, from when on a message is sent, and the budget."""
 
+from collections.abc import Mapping
+
 from gpuyard.catalog import regions
-from gpuyard.catalog.limits import limit
+from gpuyard.catalog.limits import limit, limit_values
 from gpuyard.planning.plans import MonitoringPlan, Place
 from gpuyard.spec.models import BudgetSpec, MonitoringSpec
 from gpuyard.spec.problems import Path, Problem, one_of
@@ -23,8 +25,13 @@ def plan_monitoring(spec: MonitoringSpec, place: Place, path: Path = ()) -> tupl
     Returns:
         The plan, or None when there is none; and every problem found.
     """
-    problems = [*_threshold_problems(spec, path), *_address_problems(spec, path)]
-    if spec.budget is not None:
+    lacking: dict[str, str] = dict(limit_values(place.cloud, "monitoring_lacks"))
+    problems = [
+        *_threshold_problems(spec, path),
+        *_address_problems(spec, path),
+        *_lacking_problems(spec, lacking, path),
+    ]
+    if spec.budget is not None and "budget" not in lacking:
         problems += _budget_problems(spec.budget, len(spec.notify), place, path)
     if problems:
         return None, problems
@@ -39,7 +46,7 @@ def plan_monitoring(spec: MonitoringSpec, place: Place, path: Path = ()) -> tupl
             file_system_full_percent=spec.file_system_full_percent,
             period_seconds=period,
             utilization_periods=spec.for_minutes * MINUTE_SECONDS // period,
-            dashboard=spec.dashboard,
+            dashboard=spec.dashboard and "dashboard" not in lacking,
             budget_amount=None if budget is None else budget.monthly_amount,
             budget_currency=None if budget is None else budget.currency,
             budget_alert_at_percent=() if budget is None else tuple(sorted(budget.alert_at_percent)),
@@ -64,6 +71,15 @@ def _threshold_problems(spec: MonitoringSpec, path: Path) -> list[Problem]:
     ]
 
 
+def _lacking_problems(spec: MonitoringSpec, lacking: Mapping[str, str], path: Path) -> list[Problem]:
+    """What was asked for and the cloud does not have; a default is no wish."""
+    return [
+        Problem((*path, key), f"{why}.", "Remove it.")
+        for key, why in lacking.items()
+        if key in spec.model_fields_set and getattr(spec, key)
+    ]
+
+
 def _address_problems(spec: MonitoringSpec, path: Path) -> list[Problem]:
     # Mail servers tell no capital letters apart, and each spelling would be a message of its own.
     seen: set[str] = set()
@@ -82,11 +98,13 @@ def _budget_problems(budget: BudgetSpec, addresses: int, place: Place, path: Pat
     problems += [
         Problem((*at, "alert_at_percent"), f"{percent} % is named twice.", "Name it once.") for percent in twice
     ]
-    most = limit(place.cloud, "budget_email_addresses_max")
-    if addresses > most.values[0]:
-        message = f"a budget sends its messages to at most {most.values[0]} addresses, not {addresses}."
-        remedy = f"Name a mailing list instead, or remove 'budget' (source: {most.source})."
-        problems.append(Problem((*path, "notify"), message, remedy))
+    # Not every cloud's budget sends its messages to the addresses of the alarms.
+    for most in limit_values(place.cloud, "budget_email_addresses_max"):
+        if addresses > most:
+            message = f"a budget sends its messages to at most {most} addresses, not {addresses}."
+            source = limit(place.cloud, "budget_email_addresses_max").source
+            remedy = f"Name a mailing list instead, or remove 'budget' (source: {source})."
+            problems.append(Problem((*path, "notify"), message, remedy))
     return problems
 
 
@@ -96,12 +114,14 @@ def _currency_problems(budget: BudgetSpec, place: Place, at: Path) -> list[Probl
         # The unknown region is a problem of its own.
         return []
     known = limit(place.cloud, "budget_currency_by_partition")
-    currencies: dict[str, str] = dict(known.values)
-    currency = currencies.get(region.partition)
-    if currency is None:
+    # Several where the currency is the account's: nothing here knows which one it has.
+    currencies = [currency for partition, currency in known.values if partition == region.partition]
+    if not currencies:
         message = f"no budgets are known in partition {region.partition}, which {place.region} belongs to."
-        return [Problem(at, message, f"Remove it. Budgets are in {one_of(currencies)} (source: {known.source}).")]
-    if budget.currency != currency:
+        partitions = one_of(partition for partition, _ in known.values)
+        return [Problem(at, message, f"Remove it. Budgets are in {partitions} (source: {known.source}).")]
+    if budget.currency not in currencies:
+        currency = one_of(currencies)
         message = f"costs in {place.region} are in {currency}, not in {budget.currency}."
         remedy = f"Set it to {currency} and give 'monthly_amount' in {currency}: nothing is converted."
         return [Problem((*at, "currency"), message, remedy)]

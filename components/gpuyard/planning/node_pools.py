@@ -40,7 +40,7 @@ def plan_node_pool(
         *_zone_problems(spec, kind, zones, place, path),
         *size_problems(spec, kind, place, path),
         *capacity_problems(spec, place, path),
-        *pairing_problems(spec, kind, zones, path),
+        *pairing_problems(spec, kind, zones, place, path),
         *key_problems(spec.kms_key, place.cloud, place.region, (*path, "kms_key")),
         *_log_problems(spec, place, path),
     ]
@@ -62,6 +62,7 @@ def plan_node_pool(
     if not types or interfaces is None or problems:
         return None, problems
     spare = 0 if kind == "elastic" else spec.spare_nodes
+    details = cloud.pool_details(spec, kind, types, place)
     plan = NodePoolPlan(
         name=name,
         kind=kind,
@@ -92,8 +93,8 @@ def plan_node_pool(
         spot_price_limit=spec.spot_price_limit,
         prepaid_months=spec.prepaid.months if spec.prepaid else None,
         prepaid_renew=spec.prepaid.renew if spec.prepaid else False,
-        details=cloud.pool_details(spec, kind, types, place),
-        reasons=(*reasons, *disk_reasons, *size_reasons(spec, kind, place)),
+        details=details,
+        reasons=(*reasons, *disk_reasons, *size_reasons(spec, kind, place), *getattr(details, "reasons", ())),
     )
     return plan, []
 

@@ -61,7 +61,7 @@ class NodePoolPlan:
     ``min_nodes`` and ``max_nodes`` of a pool of fixed size hold its spare nodes too. ``scratch`` says whether the
     machines' own NVMe disks become one scratch volume. ``image_query`` finds the newest vendor image: the name of a
     parameter or the pattern of a name, as the cloud has it. ``details`` is what only the pool's cloud knows, a value of
-    that cloud's planner for its builder, None where there is nothing.
+    that cloud's planner for its builder, None where there is nothing; its ``reasons``, where it has such, are told too.
     """
 
     name: str
@@ -113,6 +113,8 @@ class FileSystemPlan:
 
     ``per_unit_mb_per_s_per_tib`` is None for kinds that offer no choice. ``metadata`` says whether the kind takes a
     configuration of its metadata servers, ``metadata_iops`` what they must do, None for what comes with the capacity.
+    ``lustre_version`` is None for kinds that are no Lustre. ``details`` is what only the file system's cloud knows, a
+    value of that cloud's planner for its builder, None where there is nothing.
     """
 
     type_name: str
@@ -122,7 +124,7 @@ class FileSystemPlan:
     per_unit_mb_per_s_per_tib: int | None
     throughput_mb_per_s: float | None
     persistent: bool
-    lustre_version: str
+    lustre_version: str | None
     s3_association: bool
     backup_keep_days: int
     kms_key: str | None
@@ -132,6 +134,7 @@ class FileSystemPlan:
     compression: bool = True
     imports: bool = True
     exports: bool = True
+    details: Any = None
     reasons: tuple[str, ...] = ()
 
 

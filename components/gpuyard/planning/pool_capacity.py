@@ -45,13 +45,16 @@ def capacity_problems(spec: NodePoolSpec, place: Place, path: Path) -> list[Prob
     return found
 
 
-def pairing_problems(spec: NodePoolSpec, kind: PoolKind, zones: tuple[str, ...], path: Path) -> list[Problem]:
+def pairing_problems(
+    spec: NodePoolSpec, kind: PoolKind, zones: tuple[str, ...], place: Place, path: Path
+) -> list[Problem]:
     """Problems of pairs of keys that are each right and do not go together.
 
     Args:
         spec: What was asked for.
         kind: Kind of the pool.
         zones: Zones that the pool may use.
+        place: Cloud and region.
         path: Where the pool stands in the cluster description.
 
     Returns:
@@ -63,7 +66,9 @@ def pairing_problems(spec: NodePoolSpec, kind: PoolKind, zones: tuple[str, ...],
             "'purchase: spot' does not go with 'interconnect: rdma': a job joined by RDMA needs all its nodes for its "
             "whole run, and one node that is taken back ends it."
         )
-        remedy = "Use 'purchase: on_demand', 'reserved' or 'capacity_block', or remove 'interconnect'."
+        first, *others = [way for way in limit(place.cloud, "purchases").values if way != "spot"]
+        ways = one_of([f"'purchase: {first}'", *(f"'{way}'" for way in others)])
+        remedy = f"Use {ways}, or remove 'interconnect'."
         found.append(Problem((*path, "purchase"), message, remedy))
     if spec.placement != "cluster":
         return found

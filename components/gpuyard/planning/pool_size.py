@@ -4,7 +4,7 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
-from gpuyard.catalog.limits import limit
+from gpuyard.catalog.limits import limit, limit_values
 from gpuyard.planning.plans import Place, PoolKind
 from gpuyard.spec.node_pools import NodePoolSpec, ScheduledSizeSpec
 from gpuyard.spec.problems import Path, Problem
@@ -44,9 +44,12 @@ def size_reasons(spec: NodePoolSpec, kind: PoolKind, place: Place) -> list[str]:
     if spec.purchase == "spot":
         notice = limit(place.cloud, "spot_notice_seconds").values[0]
         if spec.checkpoint_seconds > notice:
+            earlier = "".join(
+                f", or begin at the earlier {sign}" for sign in limit_values(place.cloud, "spot_early_signs")
+            )
             reasons.append(
                 f"A spot node ends {notice} s after its notice, though the scaler waits {spec.checkpoint_seconds} s: "
-                f"write checkpoints within {notice} s, or begin at the earlier rebalance recommendation."
+                f"write checkpoints within {notice} s{earlier}."
             )
     return reasons
 
@@ -56,9 +59,11 @@ def _fixed_problems(spec: NodePoolSpec, kind: PoolKind, place: Place, path: Path
     at = (*path, "nodes")
     if kind == "rdma" and low != high:
         message = f"a pool joined by RDMA has a fixed size, not {low} to {high}."
-        remedy = f"Write 'nodes: {high}': a job needs all its nodes, and EFA cannot be added later."
+        name = next(iter(limit_values(place.cloud, "rdma_short_name")), "RDMA")
+        remedy = f"Write 'nodes: {high}': a job needs all its nodes, and {name} cannot be added later."
         return [Problem(at, message, remedy)]
-    if spec.purchase == "capacity_block":
+    # Where there are none, the purchase is the problem.
+    if spec.purchase == "capacity_block" and spec.purchase in limit(place.cloud, "purchases").values:
         most = limit(place.cloud, "capacity_block_nodes_max")
         if low != high or high + spec.spare_nodes > most.values[0]:
             message = f"a capacity block holds a fixed number of nodes up to {most.values[0]}."

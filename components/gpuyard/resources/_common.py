@@ -1,12 +1,14 @@
 """What every component does first: take its arguments apart, plan, and only then register anything."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from importlib import import_module
 from typing import Any, TypeVar, cast
 
 import pulumi
 from pydantic import BaseModel, ConfigDict
 
+from gpuyard.catalog.limits import limit_values
 from gpuyard.planning.cluster import place_of, place_problems
 from gpuyard.planning.plans import Place
 from gpuyard.spec.models import ClusterSpec
@@ -152,6 +154,39 @@ def builder(cloud: str, part: str) -> Any:
             raise
         message = f"the SDK of {cloud} is not installed: there is no module '{error.name}'."
         raise ArgumentsError([Problem(("cloud",), message, f"Run: pip install 'gpuyard[{cloud}]'")]) from None
+
+
+def links_of(kind: Any, inputs: Mapping[str, Any], **more: Any) -> Any:
+    """What a builder is connected to, of one cloud's kind: inputs that this cloud has no use for are left out.
+
+    Args:
+        kind: The cloud's dataclass of links.
+        inputs: The component's inputs.
+        more: Further links.
+
+    Returns:
+        The links.
+    """
+    known = {field.name for field in fields(kind)}
+    return kind(**{key: value for key, value in {**inputs, **more}.items() if key in known})
+
+
+def needed_problems(cloud: str, part: str, given: Iterable[str]) -> list[Problem]:
+    """Problems of arguments that one cloud needs for a part, and others do not.
+
+    Args:
+        cloud: The cloud.
+        part: The part, as the catalog's limit ``<part>_needs`` calls it.
+        given: Keys that were given.
+
+    Returns:
+        Every problem found.
+    """
+    return [
+        Problem((key,), "is missing.", f"{cloud} needs it.")
+        for key in limit_values(cloud, f"{part}_needs")
+        if key not in given
+    ]
 
 
 def waited_for(opts: pulumi.ResourceOptions | None) -> list[Any]:

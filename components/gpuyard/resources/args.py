@@ -76,6 +76,8 @@ class GpuNodePoolArgs(PartArgs, PoolArgs):
     """Name of the tree that it exports."""
     file_system_rdma: NotRequired[bool]
     """Whether nodes reach that file system over RDMA; false when left out."""
+    snapshot_policy_id: NotRequired[Input[str]]
+    """Snapshot policy of the disks that a scaling group makes, where the cloud attaches one to each disk."""
     subnet_cidrs: NotRequired[Sequence[str]]
     """Addresses of those subnets, in the same order; when given, it is checked that they have room for the nodes."""
 
@@ -89,6 +91,10 @@ class ParallelFileSystemArgs(PartArgs, FileSystemShapeArgs):
     """Private subnet in that zone."""
     security_group_ids: Input[Sequence[Input[str]]]
     """Security groups that let Lustre through."""
+    network_id: NotRequired[Input[str]]
+    """Network of that subnet; Alibaba Cloud needs it."""
+    client_cidr: NotRequired[str]
+    """Addresses that may mount it; a NAS of Alibaba Cloud needs it."""
     bucket_name: NotRequired[Input[str]]
     """Checkpoint bucket to link at /checkpoints."""
     workload: NotRequired[WorkloadArgs]
@@ -109,8 +115,10 @@ class CheckpointStoreArgs(PartArgs, CheckpointShapeArgs):
 class SnapshotPolicyArgs(PartArgs, SnapshotArgs):
     """Arguments of SnapshotPolicy."""
 
-    target_tags: Mapping[str, str]
-    """Exact tags, key and value, of the volumes to snapshot."""
+    target_tags: NotRequired[Mapping[str, str]]
+    """Exact tags, key and value, of the volumes to snapshot; AWS needs it."""
+    disks: NotRequired[Mapping[str, Input[str]]]
+    """Ids of the disks to snapshot, by a name of your own each, where a policy is attached to disks; AWS has tags."""
     volume_key_arns: NotRequired[Input[Sequence[Input[str]]]]
     """ARNs of the keys that encrypt those volumes, where they are your own."""
 
@@ -124,6 +132,8 @@ class WatchedPoolArgs(TypedDict):
     """Name of the log group of its nodes; AWS needs it."""
     instance_ids: NotRequired[Input[Sequence[Input[str]]]]
     """Ids of its nodes, where it is made of single machines."""
+    pool_tag: NotRequired[str]
+    """Value of its nodes' tag gpuyard:pool, where nodes come and go; Tencent Cloud finds them by it."""
     rdma: NotRequired[bool]
     """Whether its nodes are joined by RDMA; false when left out."""
 
@@ -137,6 +147,8 @@ class WatchedFileSystemArgs(TypedDict):
     """Its capacity in GiB."""
     throughput_mb_per_s: NotRequired[float]
     """Its throughput in MB/s, where its kind promises one."""
+    kind: NotRequired[str]
+    """Its kind where the cloud has several: cpfs or nas_extreme on Alibaba Cloud, cpfs when left out."""
 
 
 class GpuMonitoringArgs(PartArgs, MonitoringArgs):

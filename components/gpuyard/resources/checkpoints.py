@@ -18,6 +18,8 @@ class CheckpointStore(pulumi.ComponentResource):
     """ARN of the bucket."""
     uri: pulumi.Output[str]
     """Address below which checkpoints belong."""
+    endpoint: pulumi.Output[str] | None
+    """Endpoint by which nodes of its region reach it, where they have to be told one; without a fee for traffic."""
     replica_name: pulumi.Output[str] | None
     """Name of the copy, where there is one."""
     prefixes: list[str]
@@ -48,6 +50,7 @@ class CheckpointStore(pulumi.ComponentResource):
         self.bucket_name = built.name
         self.bucket_arn = built.arn
         self.uri = built.uri
+        self.endpoint = built.endpoint
         self.replica_name = built.replica_name
         self.prefixes = [prefix.prefix for prefix in plan.prefixes]
         self.register_outputs(
@@ -55,6 +58,7 @@ class CheckpointStore(pulumi.ComponentResource):
                 "bucketName": self.bucket_name,
                 "bucketArn": self.bucket_arn,
                 "uri": self.uri,
+                "endpoint": self.endpoint,
                 "replicaName": self.replica_name,
                 "prefixes": self.prefixes,
             }

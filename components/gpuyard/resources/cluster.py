@@ -80,8 +80,12 @@ class TrainingCluster(pulumi.ComponentResource):
         self._after_network = pulumi.ResourceOptions(parent=self, depends_on=[self.network])
         self.checkpoints = self._checkpoints(spec)
         self.file_system = self._file_system(spec, plan)
-        self.node_pools = {pool.name: self._node_pool(spec, pool) for pool in plan.node_pools}
-        self.snapshots = self._snapshots(spec)
+        # A schedule is attached to the disks of machines that exist, and a scaling group is told it for those to come.
+        built = {pool.name: self._node_pool(spec, pool, None) for pool in plan.node_pools if pool.kind != "elastic"}
+        self.snapshots = self._snapshots(spec, built)
+        policy = None if self.snapshots is None else self.snapshots.policy_id
+        built |= {pool.name: self._node_pool(spec, pool, policy) for pool in plan.node_pools if pool.kind == "elastic"}
+        self.node_pools = {pool.name: built[pool.name] for pool in plan.node_pools}
         self.monitoring = self._monitoring(spec, plan)
         self.network_id = self.network.network_id
         self.subnet_ids = self.network.subnet_ids
@@ -127,10 +131,13 @@ class TrainingCluster(pulumi.ComponentResource):
             found["file_system"] = {
                 "id": self.file_system.file_system_id,
                 "mount_command": self.file_system.mount_command,
+                "mount_protocol": self.file_system.mount_protocol,
                 "throughput_mb_per_s": self.file_system.throughput_mb_per_s,
             }
         if self.checkpoints is not None:
             found["checkpoints"] = {"uri": self.checkpoints.uri, "replica": self.checkpoints.replica_name}
+            if self.checkpoints.endpoint is not None:
+                found["checkpoints"]["endpoint"] = self.checkpoints.endpoint
         if self.snapshots is not None:
             found["snapshots"] = {"policy_id": self.snapshots.policy_id}
         if self.monitoring is not None:
@@ -170,13 +177,17 @@ class TrainingCluster(pulumi.ComponentResource):
             protect_data=self._protect_data,
             subnet_id=self.network.subnet_ids[spec.zone],
             security_group_ids=[group],
+            network_id=self.network.network_id,
+            client_cidr=plan.network.cidr,
             bucket_name=None if self.checkpoints is None else self.checkpoints.bucket_name,
             workload=self._workload(spec),
             gpus=gpus_of_the_job(plan.node_pools),
         )
         return ParallelFileSystem(self._name, args, self._after_network)
 
-    def _node_pool(self, spec: ClusterSpec, pool: NodePoolPlan) -> GpuNodePool:
+    def _node_pool(
+        self, spec: ClusterSpec, pool: NodePoolPlan, snapshot_policy_id: pulumi.Output[str] | None
+    ) -> GpuNodePool:
         system, store = self.file_system, self.checkpoints
         rdma = spec.file_system is not None and spec.file_system.rdma and reaches_over_rdma(pool) is not False
         args = self._args(
@@ -191,27 +202,39 @@ class TrainingCluster(pulumi.ComponentResource):
             file_system_dns_name=None if system is None else system.dns_name,
             file_system_mount_name=None if system is None else system.mount_name,
             file_system_rdma=rdma,
+            snapshot_policy_id=snapshot_policy_id,
         )
         return GpuNodePool(f"{self._name}-{pool.name}", args, self._after_network)
 
-    def _snapshots(self, spec: ClusterSpec) -> SnapshotPolicy | None:
+    def _snapshots(self, spec: ClusterSpec, pools: Mapping[str, GpuNodePool]) -> SnapshotPolicy | None:
         if spec.snapshots is None:
             return None
         keys = list(dict.fromkeys(pool.kms_key for pool in spec.node_pools.values() if pool.kms_key is not None))
-        args = self._args(spec.snapshots, target_tags={"gpuyard:snapshot": self._name}, volume_key_arns=keys or None)
+        args = self._args(
+            spec.snapshots,
+            target_tags={"gpuyard:snapshot": self._name},
+            disks={
+                f"{name}-{disk}": disk_id for name, pool in pools.items() for disk, disk_id in pool.disk_ids.items()
+            },
+            volume_key_arns=keys or None,
+        )
         return SnapshotPolicy(self._name, args, self._child)
 
     def _monitoring(self, spec: ClusterSpec, plan: ClusterPlan) -> GpuMonitoring | None:
         if spec.monitoring is None:
             return None
         pools = {
-            pool.name: {"rdma": pool.kind == "rdma", **_watched_by(self.node_pools[pool.name])}
+            pool.name: {
+                "rdma": pool.kind == "rdma",
+                "pool_tag": f"{self._name}-{pool.name}",
+                **_watched_by(self.node_pools[pool.name]),
+            }
             for pool in plan.node_pools
         }
-        args = self._args(spec.monitoring, node_pools=pools, watched_file_system=self._watched_file_system(plan))
+        args = self._args(spec.monitoring, node_pools=pools, watched_file_system=self._watched_file_system(spec, plan))
         return GpuMonitoring(self._name, args, self._child)
 
-    def _watched_file_system(self, plan: ClusterPlan) -> dict[str, Any] | None:
+    def _watched_file_system(self, spec: ClusterSpec, plan: ClusterPlan) -> dict[str, Any] | None:
         if self.file_system is None or plan.file_system is None:
             return None
         watched: dict[str, Any] = {
@@ -220,6 +243,8 @@ class TrainingCluster(pulumi.ComponentResource):
         }
         if plan.file_system.throughput_mb_per_s is not None:
             watched["throughput_mb_per_s"] = plan.file_system.throughput_mb_per_s
+        if spec.file_system is not None and spec.file_system.alicloud is not None:
+            watched["kind"] = spec.file_system.alicloud.kind
         return watched
 
 

@@ -7,14 +7,15 @@ import pulumi
 from gpuyard.clouds.built import BuiltFileSystem
 from gpuyard.planning.file_systems import plan_file_system
 from gpuyard.planning.plans import FileSystemPlan, Place
-from gpuyard.resources._common import Arguments, ProtectedSpec, builder, waited_for
+from gpuyard.resources._common import Arguments, ProtectedSpec, builder, links_of, needed_problems, waited_for
 from gpuyard.resources.args import ParallelFileSystemArgs
 from gpuyard.spec import FileSystemSpec, Problem
-from gpuyard.spec.values import PositiveCount
+from gpuyard.spec.values import Cidr, PositiveCount
 
 
 class _OwnSpec(ProtectedSpec):
     gpus: PositiveCount | None = None
+    client_cidr: Cidr | None = None
 
 
 class ParallelFileSystem(pulumi.ComponentResource):
@@ -28,6 +29,8 @@ class ParallelFileSystem(pulumi.ComponentResource):
     """Name of the exported tree."""
     mount_command: pulumi.Output[str]
     """Command that mounts it on a node, over TCP and RDMA alike: for RDMA the client is set up before."""
+    mount_protocol: str
+    """How clients reach it: lustre, cpfs-nfs (CPFS by its protocol service), nfs ..."""
     zone: str
     """Zone that it is in."""
     security_group_ids: pulumi.Output[Sequence[str]]
@@ -52,22 +55,26 @@ class ParallelFileSystem(pulumi.ComponentResource):
             spec=FileSystemSpec,
             own=_OwnSpec,
             required=("subnet_id", "security_group_ids"),
-            optional=("bucket_name",),
+            optional=("bucket_name", "network_id"),
         )
 
         own: _OwnSpec | None = arguments.own
 
         def planned(spec: FileSystemSpec, place: Place) -> tuple[FileSystemPlan | None, list[Problem]]:
             linked = "bucket_name" in arguments.inputs
-            return plan_file_system(spec, place, linked=linked, gpus=None if own is None else own.gpus)
+            plan, problems = plan_file_system(spec, place, linked=linked, gpus=None if own is None else own.gpus)
+            given = [*arguments.inputs, *([] if own is None or own.client_cidr is None else ["client_cidr"])]
+            kind = "file_system" if spec.alicloud is None else spec.alicloud.kind
+            return plan, [*problems, *needed_problems(place.cloud, kind, given)]
 
         plan = arguments.plan(planned)
         super().__init__("gpuyard:index:ParallelFileSystem", name, {}, opts)
         cloud = builder(arguments.built_in.cloud, "file_system")
+        client_cidr = arguments.own.client_cidr
         built: BuiltFileSystem = cloud.build_file_system(
             name,
             plan,
-            cloud.FileSystemLinks(**arguments.inputs, ready=waited_for(opts)),
+            links_of(cloud.FileSystemLinks, arguments.inputs, client_cidr=client_cidr, ready=waited_for(opts)),
             arguments.tags(),
             self,
             protect=arguments.protect_data,
@@ -76,6 +83,7 @@ class ParallelFileSystem(pulumi.ComponentResource):
         self.dns_name = built.dns_name
         self.mount_name = built.mount_name
         self.mount_command = built.mount_command
+        self.mount_protocol = built.mount_protocol
         self.zone = plan.zone
         self.security_group_ids = pulumi.Output.from_input(arguments.inputs["security_group_ids"])
         self.throughput_mb_per_s = plan.throughput_mb_per_s
@@ -85,6 +93,7 @@ class ParallelFileSystem(pulumi.ComponentResource):
                 "dnsName": self.dns_name,
                 "mountName": self.mount_name,
                 "mountCommand": self.mount_command,
+                "mountProtocol": self.mount_protocol,
                 "zone": self.zone,
                 "securityGroupIds": self.security_group_ids,
                 "throughputMbPerS": self.throughput_mb_per_s,

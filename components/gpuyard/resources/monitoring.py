@@ -13,9 +13,10 @@ from gpuyard.planning.monitoring import plan_monitoring
 from gpuyard.planning.plans import MonitoringPlan, Place
 from gpuyard.resources._common import Arguments, OwnSpec, builder
 from gpuyard.resources.args import GpuMonitoringArgs
+from gpuyard.spec.alicloud import AlicloudFileSystemKind
 from gpuyard.spec.base import Model
 from gpuyard.spec.models import MonitoringSpec
-from gpuyard.spec.problems import Problem
+from gpuyard.spec.problems import Problem, one_of
 from gpuyard.spec.values import Flag, Name, Real, Text, Whole
 
 _POOL_INPUTS = ("group_name", "log_group_name", "instance_ids")
@@ -26,6 +27,7 @@ class _WatchedPoolSpec(Model):
     group_name: Text | None = None
     log_group_name: Text | None = None
     instance_ids: list[Text] | None = None
+    pool_tag: Text | None = None
     rdma: Flag = False
 
 
@@ -33,6 +35,7 @@ class _WatchedFileSystemSpec(Model):
     file_system_id: Text
     capacity_gib: Annotated[Whole, Field(ge=1, le=100_000_000)]
     throughput_mb_per_s: Annotated[Real, Field(gt=0)] | None = None
+    kind: AlicloudFileSystemKind | None = None
 
 
 class _OwnSpec(OwnSpec):
@@ -43,8 +46,8 @@ class _OwnSpec(OwnSpec):
 class GpuMonitoring(pulumi.ComponentResource):
     """Alarms for GPUs, their errors, RDMA and storage, with a dashboard, and a budget where asked for."""
 
-    topic_arn: pulumi.Output[str]
-    """ARN of the topic that messages go to."""
+    topic_arn: pulumi.Output[str] | None
+    """ARN of the topic that messages go to; on Alibaba Cloud the name of the group of contacts."""
     alarm_names: pulumi.Output[Sequence[str]]
     """Names of the alarms."""
     dashboard_name: pulumi.Output[str] | None
@@ -105,25 +108,30 @@ def _stand_in(values: Any, keys: Sequence[str]) -> Any:
     if not isinstance(values, Mapping):
         return values
     items = cast(Mapping[str, Any], values).items()
-    return {key: _later(value) if key in keys else value for key, value in items}
+    return {key: _later(value, several=key.endswith("_ids")) if key in keys else value for key, value in items}
 
 
-def _later(value: Any) -> Any:
+def _later(value: Any, *, several: bool = False) -> Any:
     if isinstance(value, pulumi.Output):
-        return "known later"
+        return ["known later"] if several else "known later"
     if isinstance(value, (list, tuple)):
         return [_later(inner) for inner in cast(list[Any], value)]
     return value
 
 
 def _missing(own: _OwnSpec, place: Place) -> list[Problem]:
-    """What the cloud needs of each pool to watch it."""
+    """What the cloud needs of each pool to watch it: every key of the catalog, or one of several with | between."""
+    needs = [needed.split("|") for needed in limit_values(place.cloud, "watched_pool_needs")]
     return [
-        Problem(("node_pools", name, key), "is missing.", f"{place.cloud} watches a pool by it.")
+        Problem(("node_pools", name, keys[0]), "is missing.", f"{place.cloud} watches a pool by {_any_of(keys)}.")
         for name, pool in own.node_pools.items()
-        for key in limit_values(place.cloud, "watched_pool_needs")
-        if getattr(pool, key) is None
+        for keys in needs
+        if all(getattr(pool, key) is None for key in keys)
     ]
+
+
+def _any_of(keys: Sequence[str]) -> str:
+    return "it" if len(keys) == 1 else f"one of {one_of(keys)}"
 
 
 def _watched(own: _OwnSpec, given: Mapping[str, Any]) -> Watched:
@@ -136,6 +144,7 @@ def _watched(own: _OwnSpec, given: Mapping[str, Any]) -> Watched:
                 log_group_name=given["node_pools"][pool].get("log_group_name"),
                 instance_ids=given["node_pools"][pool].get("instance_ids"),
                 rdma=spec.rdma,
+                pool_tag=spec.pool_tag,
             )
             for pool, spec in own.node_pools.items()
         ],
@@ -145,5 +154,6 @@ def _watched(own: _OwnSpec, given: Mapping[str, Any]) -> Watched:
             file_system_id=given["watched_file_system"]["file_system_id"],
             capacity_gib=system.capacity_gib,
             throughput_mb_per_s=system.throughput_mb_per_s,
+            kind=system.kind,
         ),
     )

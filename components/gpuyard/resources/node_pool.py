@@ -1,6 +1,6 @@
 """GpuNodePool: equal GPU nodes, joined by RDMA, elastic on spot, or of fixed size."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pulumi
 
@@ -8,7 +8,7 @@ from gpuyard.clouds.built import BuiltNodePool
 from gpuyard.planning.node_pools import plan_node_pool
 from gpuyard.planning.plans import NodePoolPlan, Place
 from gpuyard.planning.subnet_room import subnet_problems
-from gpuyard.resources._common import Arguments, OwnSpec, builder, waited_for
+from gpuyard.resources._common import Arguments, OwnSpec, builder, links_of, waited_for
 from gpuyard.resources.args import GpuNodePoolArgs
 from gpuyard.spec import NodePoolSpec, Problem
 from gpuyard.spec.values import Cidr, Flag, Text
@@ -37,6 +37,8 @@ class GpuNodePool(pulumi.ComponentResource):
     """Name of the nodes' role."""
     role_arn: pulumi.Output[str]
     """ARN of the nodes' role."""
+    disk_ids: Mapping[str, pulumi.Output[str]]
+    """Ids of its disks by a name of their own, where a snapshot policy is attached to each disk."""
     image_id: pulumi.Output[str]
     """Id of the image that new nodes start from."""
     zones: list[str]
@@ -67,7 +69,13 @@ class GpuNodePool(pulumi.ComponentResource):
             spec=NodePoolSpec,
             required=("subnet_ids", "security_group_ids"),
             own=_OwnSpec,
-            optional=("bucket_name", "bucket_key", "file_system_dns_name", "file_system_mount_name"),
+            optional=(
+                "bucket_name",
+                "bucket_key",
+                "file_system_dns_name",
+                "file_system_mount_name",
+                "snapshot_policy_id",
+            ),
         )
         own: _OwnSpec | None = arguments.own
 
@@ -81,8 +89,9 @@ class GpuNodePool(pulumi.ComponentResource):
         super().__init__("gpuyard:index:GpuNodePool", name, {}, opts)
         cloud = builder(arguments.built_in.cloud, "node_pool")
         tags = arguments.tags(pool=name, snapshot=arguments.cluster, task=plan.place.task)
-        links = cloud.NodePoolLinks(
-            **arguments.inputs,
+        links = links_of(
+            cloud.NodePoolLinks,
+            arguments.inputs,
             bucket_prefixes=arguments.own.bucket_prefixes,
             file_system_rdma=arguments.own.file_system_rdma,
             ready=waited_for(opts),
@@ -92,6 +101,7 @@ class GpuNodePool(pulumi.ComponentResource):
         self.group_name = built.group_name
         self.template_id = built.template_id
         self.instance_ids = built.instance_ids
+        self.disk_ids = built.disk_ids
         self.placement_group_name = built.placement_group_name
         self.role_name = built.role_name
         self.role_arn = built.role_arn
@@ -107,6 +117,7 @@ class GpuNodePool(pulumi.ComponentResource):
                 "groupName": self.group_name,
                 "templateId": self.template_id,
                 "instanceIds": self.instance_ids,
+                "diskIds": self.disk_ids,
                 "placementGroupName": self.placement_group_name,
                 "roleName": self.role_name,
                 "roleArn": self.role_arn,

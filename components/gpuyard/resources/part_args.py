@@ -33,6 +33,10 @@ class AlicloudNodePoolArgs(TypedDict, total=False):
     """Whether a spot node is safe for its first hour, at a higher price."""
     multi_az_policy: str
     """How a spot pool's scaling group chooses: COST_OPTIMIZED or COMPOSABLE."""
+    compensate_with_on_demand: bool
+    """Whether a spot pool buys nodes on demand while there is no spot; only with COST_OPTIMIZED."""
+    erdma_queue_pairs: int
+    """Queue pairs of all eRDMA interfaces of a node together, as many as its type has."""
     jumbo_frames: bool
     """Whether the nodes use frames of 8500 bytes."""
 
@@ -42,6 +46,10 @@ class TencentcloudNodePoolArgs(TypedDict, total=False):
 
     thpc_space_type: str
     """Space type of a prepaid THPC workspace, for types that are sold only so."""
+    full_type: str
+    """Full name of the machine as its zone sells it, for families of which the catalog knows the name only."""
+    cpu_utilization_percent: int
+    """Mean utilization of the CPUs that an elastic pool is kept at, in percent."""
 
 
 class AlicloudFileSystemArgs(TypedDict):
@@ -58,6 +66,8 @@ class TencentcloudFileSystemArgs(TypedDict, total=False):
     """Cloud Connect Network that the file system is reached through."""
     ccn_cidr: str
     """Addresses of the file system in that network."""
+    ccn_attach: bool
+    """Whether the nodes' network is attached to it with the file system; true when left out."""
 
 
 class ReservationArgs(TypedDict, total=False):

@@ -172,7 +172,7 @@ class Workspace:
             raise DamagedError(damaged(path, f"{type(error).__name__}: {error}")) from None
 
     def clear_dead_locks(self, stack: str) -> bool:
-        """Remove the lock of a run that was killed; a lock of a living one is respected.
+        """Remove the lock of a run that was killed, and what it had only begun to write; a living one's is respected.
 
         Returns:
             Whether a dead run's lock was found.
@@ -195,7 +195,21 @@ class Workspace:
                 )
             path.unlink(missing_ok=True)
             dead = True
+        self._drop_torn_attributes(stack)
         return dead
+
+    def _drop_torn_attributes(self, stack: str) -> None:
+        """Remove attributes that a killed engine had only begun to write beside a file of its record.
+
+        The engine writes a file of its record whole and its attributes in place. It needs no attributes, but reads no
+        file whose attributes end early.
+        """
+        record = self.folder / "state" / ".pulumi"
+        for path in (*record.glob("*.attrs"), *self._state_file(stack).parent.glob(f"{stack}.json*.attrs")):
+            try:
+                json.loads(path.read_text(encoding="utf-8"))
+            except ValueError:
+                path.unlink(missing_ok=True)
 
     def _state_file(self, stack: str) -> Path:
         return self.folder / "state" / ".pulumi" / "stacks" / self.project.name / f"{stack}.json"

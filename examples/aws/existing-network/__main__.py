@@ -64,6 +64,8 @@ nodes = GpuNodePool(
     },
     rules,
 )
+# On AWS every pool has both; a pool of single machines in another cloud has neither.
+assert nodes.group_name is not None and nodes.log_group_name is not None  # noqa: S101
 alarms = GpuMonitoring(
     "llm",
     {

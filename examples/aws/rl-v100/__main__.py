@@ -20,7 +20,8 @@ learner = GpuNodePool(
         "interconnect": "nvlink",
         "nodes": 1,
         "image": pulumi.Config().require("image"),
-        # Episodes and logs that are worth keeping; the replay buffer belongs on the node's own 2 × 900 GB of NVMe.
+        # At /data, for episodes and logs that are worth keeping; the replay buffer belongs at /scratch, the node's own
+        # 2 × 900 GB of NVMe.
         "data_disk_gib": 1000,
         "subnet_ids": [network.subnet_ids[zone]],
         "security_group_ids": [network.node_security_group_id],

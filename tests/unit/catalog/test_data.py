@@ -35,6 +35,8 @@ TABLES: dict[str, tuple[type, tuple[str, ...]]] = {
     "xid_errors.json": (XidError, ("code",)),
     "aws_file_systems.json": (FileSystemType, ("cloud", "name")),
     "aws_images.json": (NodeImage, ("cloud", "name")),
+    "alicloud_images.json": (NodeImage, ("cloud", "name")),
+    "tencentcloud_images.json": (NodeImage, ("cloud", "name")),
 }
 for _cloud in CLOUDS_WITH_TYPES:
     TABLES[f"{_cloud}_instance_types.json"] = (InstanceType, ("cloud", "instance_type"))

@@ -14,6 +14,9 @@ STACKS = Path(__file__).parents[3] / "stacks"
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 AMI = "ami-0123456789abcdef0"
 ACCOUNT = "123456789012"
+ALICLOUD_ACCOUNT = "1234567890123456"
+APP_ID, OWNER, USER = "1250000000", "100000000001", "100000000002"
+ALARM_METRICS = ("CpuUsage", "gpu_util", "GpuMemUsage")
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,20 @@ class _Mocks(mocks.Mocks):
     def call(self, args: mocks.MockCallArgs) -> Any:
         if args.token == "aws:index/getCallerIdentity:getCallerIdentity":
             return {"accountId": ACCOUNT, "arn": f"arn:aws:iam::{ACCOUNT}:user/x", "id": ACCOUNT, "userId": "AIDA"}
+        if args.token == "alicloud:index/getAccount:getAccount":
+            return {"id": ALICLOUD_ACCOUNT}
+        if args.token == "alicloud:ecs/getImages:getImages":
+            # The pattern stands in the id, so that tests see which image was looked for.
+            return {"images": [{"imageId": f"m-{args.args['nameRegex'].strip('^')}"}], **args.args}
+        if args.token == "tencentcloud:Images/getInstance:getInstance":
+            return {"images": [{"imageId": f"img-{args.args['instanceType']}"}], **args.args}
+        if args.token == "tencentcloud:Vpc/getSubnets:getSubnets":
+            return {"instanceLists": [{"vpcId": f"vpc-of-{args.args['subnetId']}"}], **args.args}
+        if args.token == "tencentcloud:User/getInfo:getInfo":
+            return {"id": "user", "appId": APP_ID, "uin": USER, "ownerUin": OWNER, "name": "x"}
+        if args.token == "tencentcloud:Monitor/getAlarmMetric:getAlarmMetric":
+            # As alarms may spell them: not as the list of metrics does.
+            return {"id": "metrics", "metrics": [{"metricName": name} for name in ALARM_METRICS], **args.args}
         return {"name": args.args["name"], "value": AMI, "insecureValue": AMI, "type": "String", "version": 1}
 
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
@@ -81,6 +98,21 @@ class _Mocks(mocks.Mocks):
             "prefixListId": f"{args.name}-list",
             "latestVersion": 1,
             "url": f"https://queues.example/{args.name}",
+            "resourceId": f"ins-of-{args.name}",
+            "roleArn": f"qcs::cam::uin/1:roleName/{args.name}",
+            "publicIp": "203.0.113.7",
+            "ipAddress": "203.0.113.7",
+            "snatTableIds": f"{args.name}-snat",
+            "systemDiskId": f"{args.name}-system-id",
+            "ari": f"ari:{args.name}",
+            "intranetEndpoint": f"{args.name}-internal.example",
+            "location": f"{args.name}-location",
+            "mountTargetDomain": f"{args.name}.nas.example",
+            "protocolServiceId": f"ptc-{args.name}",
+            "filesetId": f"fset-{args.name}",
+            "mountIp": "10.64.0.9",
+            "fsId": "1a2b3c4d",
+            "uid": 20_000_001,
         }
         return f"{args.name}-id", {**computed, **args.inputs}
 

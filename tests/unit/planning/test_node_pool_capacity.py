@@ -229,8 +229,8 @@ def test_br_011_a_capacity_block_takes_no_placement_group(refused: Refused):
 
 def test_reserved_capacity_takes_only_the_placement_group_that_it_was_reserved_in(pool: Pool, refused: Refused):
     assert refused(**ODCR, placement="cluster") == [
-        "placement: 'placement: cluster' does not go with 'purchase: reserved': a new placement group has nothing to do "
-        "with the reserved capacity and keeps nodes out of it. Remove 'placement', or give "
+        "placement: 'placement: cluster' does not go with 'purchase: reserved': a new placement group has nothing to "
+        "do with the reserved capacity and keeps nodes out of it. Remove 'placement', or give "
         "'reservation.placement_group', the group that it was reserved in."
     ]
     plan = pool(**{**ODCR, "reservation": {"id": "cr-1", "placement_group": "gpus"}})

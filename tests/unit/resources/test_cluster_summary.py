@@ -58,6 +58,7 @@ def test_a_summary_names_every_part(summary: dict[str, Any]):
         "file_system": {
             "id": "x-lustre-id",
             "mount_command": "sudo mount -t lustre -o relatime,flock x-lustre.example@tcp:/mnt /fsx",
+            "mount_protocol": "lustre",
             "throughput_mb_per_s": 600,
         },
         "checkpoints": {"uri": "s3://x-checkpoints/checkpoints", "replica": "x-replica"},

@@ -47,6 +47,8 @@ def test_a_result_has_everything_that_the_sdks_has_and_nothing_else(token: str) 
     of = result_class(token)
     asked = {"imageFamily": "f"} if token.endswith("getFromFamily") else {}
     asked |= {"product": "cvm"} if token.endswith("getZonesByProduct") else {}
+    watched = {"module": "monitor", "monitorType": "MT_QCE", "namespace": "cvm_device"}
+    asked |= watched if token.endswith("getAlarmMetric") else {}
     asked |= {"current": "true", "name": "x"} if token.endswith("alicloud:index/getRegions:getRegions") else {}
     found = look_up(token, asked, "cn-hangzhou", token.split(":")[0])
     assert list(missing_and_unknown(found, of)) == []

@@ -106,6 +106,22 @@ def test_a_lock_that_may_be_living_is_respected(workspace: Workspace, content: d
     assert path.exists()
 
 
+@pytest.mark.parametrize("name", ["stacks/mine/dev.json.attrs", "stacks/mine/dev.json.bak.attrs", "meta.yaml.attrs"])
+def test_attributes_that_a_killed_engine_had_only_begun_to_write_are_removed(workspace: Workspace, name: str) -> None:
+    record = workspace.folder / "state" / ".pulumi"
+    torn, whole = record / name, record / "stacks" / "mine" / "other.json.attrs"
+    whole.parent.mkdir(parents=True)
+    whole.write_text('{"user.content_type": "application/json"}')
+    torn.write_text(whole.read_text())
+    workspace.clear_dead_locks("dev")
+    assert torn.exists(), "what is whole stays"
+    for text in ("", '{"user.content'):
+        torn.write_text(text)
+        workspace.clear_dead_locks("dev")
+        assert not torn.exists()
+    assert whole.exists()
+
+
 def test_a_torn_lock_is_a_dead_one(workspace: Workspace) -> None:
     lock(workspace, '{"pid": 12')
     assert workspace.clear_dead_locks("dev") is True

@@ -19,7 +19,9 @@ if mountpoint -q "$vendor"; then
   exit 0
 fi
 
-mapfile -t disks < <(lsblk -dpno NAME,MODEL | awk '/Instance Storage/ {print $1}')
+# How the cloud's own disks are told from those of its network: by a pattern of device and model.
+pattern=${GPUYARD_SCRATCH_DISKS:-Instance Storage}
+mapfile -t disks < <(lsblk -dpno NAME,MODEL | awk -v pattern="$pattern" '$0 ~ pattern {print $1}')
 if [ "${#disks[@]}" -eq 0 ]; then
   echo "no NVMe instance store: the catalog says this type has one" >&2
   exit 1

@@ -10,8 +10,11 @@ if mountpoint -q "$target"; then
 fi
 root=$(lsblk -pno PKNAME "$(findmnt -no SOURCE /)" | head -1)
 disk=""
-for _ in $(seq "${GPUYARD_TRIES:-30}"); do
-  disk=$(lsblk -dpno NAME,MODEL | awk -v root="$root" '/Elastic Block Store/ && $1 != root {print $1; exit}')
+# How the cloud's block disks are told from the machine's own: by a pattern of device, model and serial number.
+pattern=${GPUYARD_DATA_DISKS:-Elastic Block Store}
+for _ in $(seq "${GPUYARD_TRIES:-${GPUYARD_DATA_TRIES:-30}}"); do
+  disk=$(lsblk -dpno NAME,MODEL,SERIAL |
+    awk -v root="$root" -v pattern="$pattern" '$0 ~ pattern && $1 != root {print $1; exit}')
   [ -n "$disk" ] && break
   sleep "${GPUYARD_PAUSE:-2}"
 done

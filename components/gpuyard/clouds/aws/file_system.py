@@ -99,6 +99,7 @@ def build_file_system(
         dns_name=system.dns_name,
         mount_name=system.mount_name,
         mount_command=command,
+        mount_protocol="lustre",
     )
 
 

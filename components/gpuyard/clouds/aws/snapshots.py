@@ -8,6 +8,7 @@ from pulumi import Input, Output, Resource, ResourceOptions
 from gpuyard.clouds.aws.identity import role_for_service
 from gpuyard.clouds.aws.partition import managed_policy_arn
 from gpuyard.clouds.built import BuiltSnapshots
+from gpuyard.clouds.snapshotted import Snapshotted
 from gpuyard.planning.aws.cron import daily_expression
 from gpuyard.planning.aws.snapshot_times import FIRST_HOUR_UTC
 from gpuyard.planning.plans import SnapshotPlan
@@ -22,14 +23,13 @@ _KIND_OF_RETENTION = "policyDetails.schedules[*].retainRule.intervalUnit"
 def build_snapshots(
     name: str,
     plan: SnapshotPlan,
-    target_tags: Mapping[str, str],
-    volume_key_arns: Input[Sequence[Input[str]]] | None,
+    disks: Snapshotted,
     tags: Mapping[str, str],
     parent: Resource,
 ) -> BuiltSnapshots:
     """Create one schedule.
 
-    The policy finds volumes by exact key and value of ``target_tags``: the pools tag their volumes with the same.
+    The policy finds volumes by exact key and value of their tags: the pools tag their volumes with the same.
 
     A change between days and a number of snapshots is a new policy, because Data Lifecycle Manager takes no such
     change. What the old one made stays until somebody deletes it, by the tag ``gpuyard:snapshot-policy``.
@@ -37,8 +37,7 @@ def build_snapshots(
     Args:
         name: Name in front of every resource.
         plan: When, how long, and where the copy goes.
-        target_tags: Tags that a volume must carry to be snapshotted.
-        volume_key_arns: ARNs of the keys that encrypt those volumes; None where they are the cloud's own.
+        disks: Tags that a volume must carry to be snapshotted, and the keys that encrypt those volumes.
         tags: Tags on everything.
         parent: The component it belongs to.
 
@@ -54,7 +53,7 @@ def build_snapshots(
         opts=opts,
     )
     permissions: list[Resource] = [permission]
-    keys = [key for key in (volume_key_arns, plan.copy_kms_key) if key is not None]
+    keys = [key for key in (disks.key_arns, plan.copy_kms_key) if key is not None]
     if keys:
         permissions.append(
             aws.iam.RolePolicy(f"{name}-snapshot-keys", role=role.name, policy=_use_of_keys(keys), opts=opts)
@@ -77,7 +76,7 @@ def build_snapshots(
         policy_details=aws.dlm.LifecyclePolicyPolicyDetailsArgs(
             policy_type="EBS_SNAPSHOT_MANAGEMENT",
             resource_types=["VOLUME"],
-            target_tags=dict(target_tags),
+            target_tags=dict(disks.tags),
             schedules=[schedule],
         ),
         tags=dict(tags),
@@ -85,7 +84,7 @@ def build_snapshots(
             opts, ResourceOptions(depends_on=permissions, replace_on_changes=[_KIND_OF_RETENTION])
         ),
     )
-    return BuiltSnapshots(policy_id=policy.id, target_tags=target_tags)
+    return BuiltSnapshots(policy_id=policy.id, target_tags=disks.tags)
 
 
 def _when(plan: SnapshotPlan) -> aws.dlm.LifecyclePolicyPolicyDetailsScheduleCreateRuleArgs:

@@ -1,7 +1,10 @@
 """Parallel file systems: kind, capacity step, throughput choice, metadata, and how the checkpoint bucket follows."""
 
+from math import ceil
+
 from gpuyard.catalog import FileSystemType, file_system_types
 from gpuyard.catalog.limits import limit
+from gpuyard.catalog.storage import GIB_PER_TIB_AS_SOLD
 from gpuyard.planning.aws.file_system_throughput import choose_throughput, persistent_words
 from gpuyard.planning.file_system_need import throughput_need
 from gpuyard.planning.plans import FileSystemPlan, Place
@@ -13,6 +16,22 @@ TYPE_BY_DURABILITY = {"persistent": "PERSISTENT_2", "scratch": "SCRATCH_2"}
 
 
 DEFAULT_BACKUP_KEEP_DAYS = 7
+
+
+def smallest_file_system(held_gib: int, mb_per_s: int, cloud: str) -> int:
+    """The smallest capacity in GiB of the persistent kind that holds so much and gives a throughput.
+
+    Args:
+        held_gib: GiB that it must hold.
+        mb_per_s: Throughput in MB/s.
+        cloud: The cloud, whose capacity steps count.
+
+    Returns:
+        A capacity that the cloud sells.
+    """
+    kind = file_system_types(cloud)[TYPE_BY_DURABILITY["persistent"]]
+    fastest = max(kind.throughput_mb_per_s_per_tib)
+    return kind.nearest_capacities(max(held_gib, ceil(mb_per_s * GIB_PER_TIB_AS_SOLD / fastest), 1))[-1]
 
 
 def plan_file_system(

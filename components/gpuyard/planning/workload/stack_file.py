@@ -6,9 +6,8 @@ from datetime import date
 from math import ceil
 from textwrap import wrap
 
-from gpuyard.catalog import file_system_types
-from gpuyard.catalog.storage import GIB_PER_TIB_AS_SOLD
-from gpuyard.planning.aws.file_system import TYPE_BY_DURABILITY
+from gpuyard.catalog.limits import limit_values
+from gpuyard.planning.file_systems import smallest_file_system
 from gpuyard.planning.workload.answer import Candidate, WorkloadPlan
 from gpuyard.planning.workload.assumptions import BYTES_PER_TOKEN
 from gpuyard.planning.workload.memory import GB, GIB
@@ -66,13 +65,10 @@ def file_system_size(plan: WorkloadPlan, need: StorageNeed, cloud: str) -> FileS
     Returns:
         A capacity that the cloud sells, and the throughput to ask for.
     """
-    kind = file_system_types(cloud)[TYPE_BY_DURABILITY["persistent"]]
     data_gb = _data_gb(plan)
     held_gb = (data_gb or 0.0) + CHECKPOINTS_ON_FILE_SYSTEM * need.checkpoint_gb
     throughput = ceil(max(need.read_mb_per_s, need.write_gb_per_s * GB / MB))
-    fastest = max(kind.throughput_mb_per_s_per_tib)
-    least_gib = max(ceil(held_gb * GB / GIB), ceil(throughput * GIB_PER_TIB_AS_SOLD / fastest), 1)
-    return FileSystemSize(kind.nearest_capacities(least_gib)[-1], throughput, data_gb)
+    return FileSystemSize(smallest_file_system(ceil(held_gb * GB / GIB), throughput, cloud), throughput, data_gb)
 
 
 def _data_gb(plan: WorkloadPlan) -> float | None:
@@ -132,9 +128,27 @@ def _purchase(candidate: Candidate) -> Iterator[str]:
     advice = candidate.purchase
     yield from _comment(8, " ".join(advice.reasons))
     if advice.ways[0] == "reserved":
-        what = "Bought capacity has an id: with it, write 'purchase: reserved' and 'reservation: {id: cr-...}'."
-        yield from _comment(8, what)
-    yield f"        purchase: {'spot' if advice.ways[0] == 'spot' else 'on_demand'}"
+        yield from _comment(8, _reserved_words(candidate.instance_type.cloud))
+    spot = advice.ways[0] == "spot"
+    yield f"        purchase: {'spot' if spot else 'on_demand'}"
+    if spot and "spot_price_limit" in limit_values(candidate.instance_type.cloud, "spot_needs"):
+        yield from _price_limit(candidate)
+
+
+def _price_limit(candidate: Candidate) -> Iterator[str]:
+    cost = candidate.cost
+    if cost is None:
+        # The check refuses the file then, and says what is missing.
+        return
+    yield from _comment(8, f"The list price on demand, in {cost.currency}: less is paid when less is asked.")
+    yield f"        spot_price_limit: {cost.per_hour / candidate.layout.nodes:.2f}"
+
+
+def _reserved_words(cloud: str) -> str:
+    if "reserved" not in limit_values(cloud, "purchases"):
+        return "To pay months ahead for nodes that always run, write 'purchase: prepaid' and 'prepaid: {months: 12}'."
+    example = "".join(limit_values(cloud, "reservation_id_example")[:1]).replace("…", "...")
+    return f"Bought capacity has an id: with it, write 'purchase: reserved' and 'reservation: {{id: {example}}}'."
 
 
 def _storage(plan: WorkloadPlan, candidate: Candidate, need: StorageNeed) -> Iterator[str]:
@@ -161,6 +175,10 @@ def _storage(plan: WorkloadPlan, candidate: Candidate, need: StorageNeed) -> Ite
     )
     yield "    checkpoints:"
     yield f"      keep_days: {CHECKPOINT_KEEP_DAYS}"
+    if limit_values(row.cloud, "snapshot_pool_kinds"):
+        what = "No snapshots: a schedule of this cloud reaches data disks only. Give 'data_disk_gib' to the pool first."
+        yield from _comment(4, what)
+        return
     yield from _comment(4, "Snapshots of the nodes' disks: a week of days to go back to.")
     yield "    snapshots:"
     yield f"      every_hours: {SNAPSHOT_EVERY_HOURS}"

@@ -9,5 +9,4 @@ store = CheckpointStore("llm", {"region": region, "keep_days": 90, "replicate_to
 
 pulumi.export("region", region)
 pulumi.export("bucket_name", store.bucket_name)
-pulumi.export("bucket_arn", store.bucket_arn)
 pulumi.export("checkpoints", store.uri)

@@ -12,8 +12,8 @@ from gpuyard.planning.plans import Place
 from gpuyard.planning.workload.storage import storage_need
 
 from ..conftest import PLACE
-from .file_system_helpers import right
 from ..workload.helpers import job
+from .file_system_helpers import right
 
 LARGE = replace(PLACE, task="pretrain", model_parameters=70e9)
 TASKS = ("pretrain", "full_finetune", "lora", "rl", "vision")

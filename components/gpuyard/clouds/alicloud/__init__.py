@@ -1,0 +1,1 @@
+"""Alibaba Cloud: one plan field to one resource property."""

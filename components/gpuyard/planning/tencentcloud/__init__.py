@@ -1,0 +1,1 @@
+"""What only Tencent Cloud decides: pools, file system, snapshots, keys."""
