@@ -1,6 +1,8 @@
 """The rules as policies of Pulumi's policy SDK."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from pulumi_policy import (
@@ -15,12 +17,34 @@ from pulumi_policy import (
 )
 from pulumi_policy.proxy import UnknownValueError
 
-from gpuyard_policy.facts import Record, Unknown, collect_facts
-from gpuyard_policy.rules import ALL_RULES, Finding, Rule, Settings, Verdict, judge
-from gpuyard_policy.rules.fabric import TASK_PROPERTIES
+from gpuyard_policy.config import PackConfig
+from gpuyard_policy.evaluate import Evaluation, evaluate
+from gpuyard_policy.facts import Record, Unknown
+from gpuyard_policy.rules import ALL_RULES, Rule, Verdict
 
 UNDECIDED_POLICY = "cannot-tell-yet"
 _READABLE = (str, bytes)
+
+# What can be set for each policy: its names are the policy SDK's, its meaning is that of the pack's settings.
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "task": {
+        "type": "string",
+        "enum": ["pretrain", "full_finetune", "lora", "rl", "vision", "inference"],
+        "description": "Work of pools that carry no task tag.",
+    },
+    "taskTag": {"type": "string", "description": "Key of the tag that names a pool's work."},
+    "modelParameters": {"type": "number", "description": "Size of the model of pools that carry no tag for it."},
+}
+_FIELDS = {"task": "task", "taskTag": "task_tag", "modelParameters": "model_parameters"}
+
+
+@dataclass
+class _LastRun:
+    """The judgement of the resources that were seen last: the engine asks every policy about the same ones."""
+
+    resources: Sequence[PolicyResource] = ()
+    settings: PackConfig | None = None
+    evaluation: Evaluation | None = None
 
 
 def policies() -> list[Policy]:
@@ -30,13 +54,14 @@ def policies() -> list[Policy]:
         Policies for ``PolicyPack``. An undecided judgement is advisory; setting the level of ``cannot-tell-yet`` to
         mandatory makes it stop an update.
     """
-    return [*(_policy(rule) for rule in ALL_RULES), _undecided_policy()]
+    last = _LastRun()
+    return [*(_policy(rule, last) for rule in ALL_RULES), _undecided_policy(last)]
 
 
-def _policy(rule: Rule) -> Policy:
+def _policy(rule: Rule, last: _LastRun) -> Policy:
     def validate(args: StackValidationArgs, report: ReportViolation) -> None:
-        for finding in _findings(args, [rule]):
-            if finding.verdict in (Verdict.FAIL, Verdict.ERROR):
+        for finding in _evaluation(args, last).findings:
+            if finding.rule_id == rule.id and finding.verdict in (Verdict.FAIL, Verdict.ERROR):
                 report(f"[{finding.rule_id}] {finding.message}", finding.urn)
 
     return StackValidationPolicy(
@@ -44,17 +69,22 @@ def _policy(rule: Rule) -> Policy:
         display_name=f"{rule.id}: {rule.title}",
         description=rule.title,
         validate=validate,
-        enforcement_level=EnforcementLevel[rule.level.upper()],
+        enforcement_level=EnforcementLevel[rule.levels["prod"].upper()],
         severity=Severity[rule.severity.upper()],
-        config_schema=PolicyConfigSchema(properties=_schema(rule.properties)) if rule.properties else None,
+        config_schema=_schema(),
         remediation_steps=rule.remedy,
     )
 
 
-def _undecided_policy() -> Policy:
+def _undecided_policy(last: _LastRun) -> Policy:
+    ids = {rule.id for rule in ALL_RULES}
+
     def validate(args: StackValidationArgs, report: ReportViolation) -> None:
-        for finding in _findings(args, ALL_RULES):
-            if finding.verdict is Verdict.UNDECIDED:
+        for finding in _evaluation(args, last).findings:
+            # What could not be read is no rule's own finding.
+            if finding.verdict is Verdict.UNDECIDED or (
+                finding.verdict is Verdict.ERROR and finding.rule_id not in ids
+            ):
                 report(f"[{finding.rule_id}] {finding.message}", finding.urn)
 
     return StackValidationPolicy(
@@ -64,22 +94,31 @@ def _undecided_policy() -> Policy:
         validate=validate,
         enforcement_level=EnforcementLevel.ADVISORY,
         severity=Severity.MEDIUM,
-        config_schema=PolicyConfigSchema(properties=_schema(TASK_PROPERTIES)),
+        config_schema=_schema(),
     )
 
 
-def _findings(args: StackValidationArgs, rules: Sequence[Rule]) -> list[Finding]:
-    return judge(collect_facts(_record(resource) for resource in args.resources), rules, _settings(args.get_config()))
+def _schema() -> PolicyConfigSchema:
+    return PolicyConfigSchema(properties={key: dict(value) for key, value in SETTINGS.items()})
 
 
-def _settings(config: Mapping[str, Any]) -> Settings:
-    settings = Settings(task=config.get("task"))
-    tag = config.get("taskTag")
-    return Settings(task=settings.task, task_tag=tag) if tag else settings
+def _evaluation(args: StackValidationArgs, last: _LastRun) -> Evaluation:
+    settings = _settings(args.get_config())
+    same = len(last.resources) == len(args.resources) and all(map(_is, last.resources, args.resources))
+    if last.evaluation is None or not same or settings != last.settings:
+        last.resources, last.settings = list(args.resources), settings
+        today = datetime.now(tz=UTC).date()
+        last.evaluation = evaluate([_record(resource) for resource in args.resources], settings, today=today)
+    return last.evaluation
 
 
-def _schema(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    return {key: dict(value) for key, value in properties.items()}
+def _is(one: PolicyResource, other: PolicyResource) -> bool:
+    return one is other
+
+
+def _settings(config: Mapping[str, Any]) -> PackConfig:
+    # The engine has checked the values by the schema; what is left out keeps its default.
+    return PackConfig(**{field: config[key] for key, field in _FIELDS.items() if config.get(key)})
 
 
 def _record(resource: PolicyResource) -> Record:
@@ -91,6 +130,7 @@ def _record(resource: PolicyResource) -> Record:
         props=cast(Mapping[str, Any], plain(resource.props)),
         depends_on={key: [other.urn for other in others] for key, others in resource.property_dependencies.items()},
         provider={} if provider is None else cast(Mapping[str, Any], plain(provider.props)),
+        protect=resource.opts.protect,
     )
 
 

@@ -383,6 +383,11 @@ def shows_one_machine_with_a_fast_disk_that_is_snapshotted(example: Example) -> 
     assert (schedule.inputs["repeatWeekdays"], schedule.inputs["repeatHours"]) == ([2, 3, 4, 5, 6], [2])
     (attached,) = of_type(things, "tencentcloud:Cbs/snapshotPolicyAttachment:SnapshotPolicyAttachment")
     assert (attached.inputs["storageId"], attached.inputs["snapshotPolicyId"]) == (disk.id, schedule.id)
+    (bucket,) = of_type(things, "tencentcloud:Cos/bucket:Bucket")
+    (sandbox,) = example.projects.values()
+    checkpoints = sandbox.session.outputs(STACK)["checkpoints"]
+    assert checkpoints["uri"] == f"cos://{bucket.id}/checkpoints"
+    assert checkpoints["endpoint"] == f"{bucket.id}.cos.ap-shanghai.myqcloud.com"
 
 
 def shows_bare_metal_paid_months_ahead(example: Example) -> None:

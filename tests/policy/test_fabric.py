@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
 
-from gpuyard_policy.facts import Record, Unknown, collect_facts
-from gpuyard_policy.rules import ALL_RULES, Finding, Settings, Verdict, judge
+from gpuyard_policy.config import PackConfig
+from gpuyard_policy.evaluate import evaluate
+from gpuyard_policy.facts import Record, Unknown
+from gpuyard_policy.rules import ALL_RULES, Finding, Verdict
 from tests.policy.resources import FLEET, GROUP, INSTANCE, NODE_GROUP, TEMPLATE, pool, record
 
 RULE = [rule for rule in ALL_RULES if rule.id == "FAB001"]
+TODAY = date(2026, 12, 1)
 LATER = Unknown("'x' is known only after the update")
 
 
-def findings(records: list[Record], settings: Settings | None = None) -> list[Finding]:
-    return judge(collect_facts(records), RULE, settings or Settings())
+def findings(records: list[Record], settings: PackConfig | None = None) -> list[Finding]:
+    return list(evaluate(records, settings or PackConfig(), today=TODAY, rules=RULE).findings)
 
 
-def only(records: list[Record], settings: Settings | None = None) -> Finding:
+def only(records: list[Record], settings: PackConfig | None = None) -> Finding:
     found = findings(records, settings)
     assert len(found) == 1, found
     return found[0]
@@ -65,14 +69,14 @@ def test_no_work_known_is_said_once_for_all_pools() -> None:
 
 
 def test_the_packs_own_task_serves_untagged_pools_and_yields_to_a_tag() -> None:
-    settings = Settings(task="pretrain")
+    settings = PackConfig(task="pretrain")
     assert only(pool("g5.12xlarge", task=None), settings).verdict is Verdict.FAIL
     assert only(pool("g5.12xlarge", task="inference"), settings).verdict is Verdict.PASS
 
 
 def test_the_tag_key_can_be_set() -> None:
     records = [record(INSTANCE, "a", {"instanceType": "g5.12xlarge", "tags": {"work": "lora"}})]
-    assert only(records, Settings(task_tag="work")).verdict is Verdict.FAIL
+    assert only(records, PackConfig(task_tag="work")).verdict is Verdict.FAIL
 
 
 def test_any_bad_type_of_a_mixed_group_fails() -> None:
@@ -129,6 +133,6 @@ def test_a_broken_rule_is_its_own_error_and_the_others_go_on() -> None:
         raise KeyError("oops")
 
     rules = [replace(RULE[0], id="BAD999", check=broken), *RULE]
-    found = judge(collect_facts(pool("g5.12xlarge")), rules, Settings())
+    found = evaluate(pool("g5.12xlarge"), PackConfig(), today=TODAY, rules=rules).findings
     assert [(one.rule_id, one.verdict) for one in found] == [("BAD999", Verdict.ERROR), ("FAB001", Verdict.FAIL)]
     assert "the rule itself broke: KeyError: 'oops'" in found[0].message

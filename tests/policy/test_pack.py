@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -17,9 +18,11 @@ from pulumi_policy import (
 )
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
 
+from gpuyard_policy.config import PackConfig
+from gpuyard_policy.evaluate import evaluate
 from gpuyard_policy.facts import Facts, Record, Unknown, aws, collect_facts
 from gpuyard_policy.pack import UNDECIDED_POLICY, plain, policies
-from gpuyard_policy.rules import ALL_RULES, Settings, judge
+from gpuyard_policy.rules import ALL_RULES
 from tests.policy.resources import BUCKET, GROUP, INSTANCE, LUSTRE, TEMPLATE, urn
 
 
@@ -123,7 +126,7 @@ def test_random_resource_graphs_never_crash_facts_or_rules(records: list[Record]
         GROUP, TEMPLATE, INSTANCE, aws.FLEET, aws.EKS_NODE_GROUP, aws.SPOT_REQUEST
     }  # fmt: skip
     assert {types[item.urn] for item in facts.storage} <= {*aws.BUCKETS, *aws.FILE_SYSTEMS}
-    assert not [one for one in judge(facts, ALL_RULES, Settings()) if one.verdict.value == "error"]
+    assert not evaluate(records, PackConfig(), today=date(2026, 12, 1)).broken
 
 
 def test_no_resources_are_no_facts() -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
-from gpuyard_policy.facts import Record, Unknown, collect_facts
-from gpuyard_policy.rules import ALL_RULES, Finding, Settings, Verdict, judge
+from gpuyard_policy.config import PackConfig
+from gpuyard_policy.evaluate import evaluate
+from gpuyard_policy.facts import Record, Unknown
+from gpuyard_policy.rules import ALL_RULES, Finding, Verdict
 from tests.policy.resources import BUCKET, INSTANCE, LUSTRE, REPLICATION, pool, record
 
 RULE = [rule for rule in ALL_RULES if rule.id == "STO001"]
 NODES = pool("p4d.24xlarge")
+TODAY = date(2026, 12, 1)
 LATER = Unknown("'region' is known only after the update")
 
 
 def findings(*records: Record) -> list[Finding]:
-    return judge(collect_facts(records), RULE, Settings())
+    return list(evaluate(records, PackConfig(), today=TODAY, rules=RULE).findings)
 
 
 def only(*records: Record) -> Finding:

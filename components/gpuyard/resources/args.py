@@ -92,9 +92,9 @@ class ParallelFileSystemArgs(PartArgs, FileSystemShapeArgs):
     security_group_ids: Input[Sequence[Input[str]]]
     """Security groups that let Lustre through."""
     network_id: NotRequired[Input[str]]
-    """Network of that subnet; Alibaba Cloud needs it."""
+    """Network of that subnet; Alibaba Cloud and Tencent Cloud need it."""
     client_cidr: NotRequired[str]
-    """Addresses that may mount it; a NAS of Alibaba Cloud needs it."""
+    """Addresses that may mount it; a NAS of Alibaba Cloud and CFS Turbo of Tencent Cloud need it."""
     bucket_name: NotRequired[Input[str]]
     """Checkpoint bucket to link at /checkpoints."""
     workload: NotRequired[WorkloadArgs]

@@ -47,7 +47,8 @@ class GpuMonitoring(pulumi.ComponentResource):
     """Alarms for GPUs, their errors, RDMA and storage, with a dashboard, and a budget where asked for."""
 
     topic_arn: pulumi.Output[str] | None
-    """ARN of the topic that messages go to; on Alibaba Cloud the name of the group of contacts."""
+    """ARN of the topic that messages go to; the name of the group of contacts on Alibaba Cloud, the id of the notice
+    template on Tencent Cloud, which has none where nobody is to hear of anything."""
     alarm_names: pulumi.Output[Sequence[str]]
     """Names of the alarms."""
     dashboard_name: pulumi.Output[str] | None

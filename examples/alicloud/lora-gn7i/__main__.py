@@ -6,16 +6,16 @@ from gpuyard import CheckpointStore, ClusterNetwork, GpuMonitoring, GpuNodePool
 
 config = pulumi.Config()
 region = pulumi.Config("alicloud").require("region")
-place = {"cloud": "alicloud", "region": region}
 zones = [f"{region}-i", f"{region}-j"]
 
-network = ClusterNetwork("lora", {**place, "zones": zones, "file_system": False})
-checkpoints = CheckpointStore("lora", {**place, "keep_days": 14})
+network = ClusterNetwork("lora", {"cloud": "alicloud", "region": region, "zones": zones, "file_system": False})
+checkpoints = CheckpointStore("lora", {"cloud": "alicloud", "region": region, "keep_days": 14})
 
 tuners = GpuNodePool(
     "lora",
     {
-        **place,
+        "cloud": "alicloud",
+        "region": region,
         "zones": zones,
         "workload": {"task": "lora", "model_parameters": 7e9},
         "gpu": "A10",
@@ -41,10 +41,18 @@ tuners = GpuNodePool(
 
 # Machines that come and go are found by the tag that the pool gives them: its own name.
 GpuMonitoring(
-    "lora", {**place, "node_pools": {"lora": {"pool_tag": "lora"}}, "notify": ["ml@example.com"], "for_minutes": 60}
+    "lora",
+    {
+        "cloud": "alicloud",
+        "region": region,
+        "node_pools": {"lora": {"pool_tag": "lora"}},
+        "notify": ["ml@example.com"],
+        "for_minutes": 60,
+    },
 )
 
 pulumi.export("group", tuners.group_name)
 pulumi.export("instance_types", tuners.instance_types)
+pulumi.export("interruption_queue", tuners.interruption_queue_url)
 pulumi.export("checkpoints", checkpoints.uri)
 pulumi.export("endpoint", checkpoints.endpoint)

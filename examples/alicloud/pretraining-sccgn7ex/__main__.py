@@ -7,13 +7,16 @@ from gpuyard import CheckpointStore, ClusterNetwork, GpuMonitoring, GpuNodePool,
 config = pulumi.Config()
 region = pulumi.Config("alicloud").require("region")
 zone = f"{region}-b"
-place = {"cloud": "alicloud", "region": region, "cluster_name": "pretrain"}
 
-network = ClusterNetwork("pretrain", {**place, "zones": [zone], "file_system": False})
+network = ClusterNetwork(
+    "pretrain",
+    {"cloud": "alicloud", "region": region, "zones": [zone], "file_system": False},
+)
 checkpoints = CheckpointStore(
     "pretrain",
     {
-        **place,
+        "cloud": "alicloud",
+        "region": region,
         "keep_days": 30,
         # Final weights of each run rest where they cost least.
         "prefixes": {"releases": {"keep_days": 730, "tiers": {"infrequent": 30, "archive": 90, "deep_archive": 180}}},
@@ -23,7 +26,8 @@ checkpoints = CheckpointStore(
 nodes = GpuNodePool(
     "pretrain",
     {
-        **place,
+        "cloud": "alicloud",
+        "region": region,
         "zone": zone,
         "workload": {"task": "pretrain", "model_parameters": 30e9},
         "instance_type": "ecs.sccgn7ex.32xlarge",
@@ -45,12 +49,23 @@ nodes = GpuNodePool(
 
 # Every disk has its own attachment: the data on them takes days to prepare.
 SnapshotPolicy(
-    "pretrain", {**place, "hours_utc": [20], "weekdays": ["sun", "wed"], "keep_days": 21, "disks": nodes.disk_ids}
+    "pretrain",
+    {
+        "cloud": "alicloud",
+        "region": region,
+        "hours_utc": [20],
+        "weekdays": ["sun", "wed"],
+        "keep_days": 21,
+        "disks": nodes.disk_ids,
+    },
 )
+# A pool of fixed size is single machines here, each with an id.
+assert nodes.instance_ids is not None  # noqa: S101
 GpuMonitoring(
     "pretrain",
     {
-        **place,
+        "cloud": "alicloud",
+        "region": region,
         "node_pools": {"pretrain": {"instance_ids": nodes.instance_ids, "rdma": True}},
         "notify": ["ml@example.com"],
     },

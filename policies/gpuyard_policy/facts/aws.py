@@ -285,3 +285,6 @@ def _arn(bucket: Record) -> Any:
 
 def _plain(value: Any) -> bool:
     return isinstance(value, str) and value != ""
+
+
+READERS = (node_pools, storage)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from gpuyard_policy.rules import fabric, storage
-from gpuyard_policy.rules.rule import Finding, Rule, Settings, Verdict, judge
+from gpuyard_policy.rules.rule import Context, Finding, Rule, Verdict
 
 ALL_RULES: Sequence[Rule] = (*fabric.RULES, *storage.RULES)
 
-__all__ = ["ALL_RULES", "Finding", "Rule", "Settings", "Verdict", "judge"]
+__all__ = ["ALL_RULES", "Context", "Finding", "Rule", "Verdict"]

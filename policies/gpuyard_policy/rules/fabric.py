@@ -1,42 +1,29 @@
 """Rules about what joins GPUs and nodes."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from gpuyard.catalog import instance_type
-from gpuyard_policy.facts import Facts, NodePoolFact, Unknown
-from gpuyard_policy.rules.rule import Finding, Rule, Settings, Verdict
+from gpuyard_policy.facts import NodePoolFact, Unknown
+from gpuyard_policy.rules.rule import Context, Finding, Rule, Verdict, everywhere
 
 TRAINING_TASKS = ("pretrain", "full_finetune", "lora", "rl", "vision")
 ONE_JOB_ON_ALL_NODES = ("pretrain", "full_finetune")
 
-TASK_PROPERTIES: Mapping[str, Mapping[str, Any]] = {
-    "task": {
-        "type": "string",
-        "enum": [*TRAINING_TASKS, "inference"],
-        "description": "Work of pools that carry no task tag.",
-    },
-    "taskTag": {"type": "string", "description": "Key of the tag that names a pool's work."},
-}
 
-
-def _nvlink(facts: Facts, settings: Settings) -> Iterable[Finding]:
-    untold = [pool for pool in facts.node_pools if settings.task_of(pool.tags) is None]
+def _nvlink(context: Context) -> Iterable[Finding]:
+    facts = context.facts
+    untold = [pool for pool in facts.node_pools if context.task_of(pool.tags) is None]
     if untold:
         names = ", ".join(sorted(pool.name for pool in untold)[:5]) + (" ..." if len(untold) > 5 else "")
         message = f"no work is known for {len(untold)} pool(s) ({names}): "
-        remedy = f"tag them '{settings.task_tag}', or set 'task' for the pack."
-        yield _finding(Verdict.UNDECIDED, None, message + remedy)
+        remedy = f"tag them '{context.config.task_tag}', or set 'task' for the pack."
+        yield context.finding(Verdict.UNDECIDED, None, message + remedy)
     for pool in facts.node_pools:
-        task = settings.task_of(pool.tags)
+        task = context.task_of(pool.tags)
         if task is None:
             continue
         verdict, message = _judge_pool(pool, task)
-        yield _finding(verdict, pool.urn, message)
-
-
-def _finding(verdict: Verdict, urn: str | None, message: str) -> Finding:
-    return Finding("FAB001", verdict, urn, message)
+        yield context.finding(verdict, pool.urn, message)
 
 
 def _judge_pool(pool: NodePoolFact, task: str | Unknown) -> tuple[Verdict, str]:
@@ -101,15 +88,15 @@ RULES = (
     Rule(
         id="FAB001",
         name="multi-gpu-training-needs-nvlink",
+        family="fabric",
         title="Training on several GPUs needs NVLink or NVSwitch between them.",
         severity="high",
-        level="mandatory",
+        levels=everywhere("mandatory"),
         rationale=(
             "Every step exchanges all gradients between the GPUs of a job. PCIe moves some 30 to 60 GB/s between two "
             "GPUs and shares it; NVLink moves 300 to 1800 GB/s for each. Without it most of what is paid for waits."
         ),
         remedy="Choose an instance type whose GPUs are joined by NVLink or NVSwitch, or give each job one GPU.",
         check=_nvlink,
-        properties=TASK_PROPERTIES,
     ),
 )

@@ -1,14 +1,16 @@
-"""What a rule is, what it finds, and how all rules judge one stack."""
+"""What a rule is, what it finds, and what it can ask."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal
 
+from gpuyard_policy.config import Level, PackConfig, Profile
 from gpuyard_policy.facts import Facts, Unknown
+from gpuyard_policy.facts.reading import read
 
-TASK_TAG = "gpuyard:task"
 CLUSTER_TAG = "gpuyard:cluster"
+PROFILES: tuple[Profile, ...] = ("dev", "staging", "prod")
 
 
 class Verdict(Enum):
@@ -17,32 +19,76 @@ class Verdict(Enum):
     PASS = "pass"
     FAIL = "fail"
     UNDECIDED = "undecided"
+    SUPPRESSED = "suppressed"
     ERROR = "error"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One judgement: the rule, the verdict, the resource (None for the whole stack), and why."""
+    """One judgement.
+
+    Attributes:
+        rule_id: The rule.
+        verdict: How it judges.
+        urn: The resource; None for the whole stack.
+        message: Why, and what would be right.
+        level: What it does: ``advisory`` or ``mandatory``; set when the settings have been applied.
+        reason: Why it was suppressed.
+    """
 
     rule_id: str
     verdict: Verdict
     urn: str | None
     message: str
+    level: Level = "advisory"
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What a person can set for the rules: the work of pools that carry no tag, and the tag's key."""
+class Threshold:
+    """A number that a person can set: its default, its unit, what it decides, and the source of the default."""
 
-    task: str | None = None
-    task_tag: str = TASK_TAG
+    default: float
+    unit: str
+    meaning: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a rule judges by: the facts of a stack, and what was set."""
+
+    facts: Facts
+    config: PackConfig
+    rule: "Rule"
+    level: Level = "advisory"
 
     def task_of(self, tags: Mapping[str, Any] | Unknown) -> str | None | Unknown:
         """The work that tags name, else the one set for all; None where neither says."""
         if isinstance(tags, Unknown):
-            return self.task or tags
-        tag = tags.get(self.task_tag)
-        return tag if isinstance(tag, (str, Unknown)) else self.task
+            return self.config.task or tags
+        tag = tags.get(self.config.task_tag)
+        return tag if isinstance(tag, (str, Unknown)) else self.config.task
+
+    def parameters_of(self, tags: Mapping[str, Any] | Unknown) -> float | None | Unknown:
+        """The size of the model that tags name, else the one set for all; None where neither says."""
+        tag = tags if isinstance(tags, Unknown) else tags.get(self.config.model_parameters_tag)
+        if isinstance(tag, Unknown):
+            return self.config.model_parameters or tag
+        try:
+            return float(tag) if tag is not None else self.config.model_parameters
+        except (TypeError, ValueError):
+            return self.config.model_parameters
+
+    def threshold(self, name: str) -> float:
+        """A threshold of the rule: as set, else its default."""
+        given = self.config.rules.get(self.rule.id)
+        asked = None if given is None else given.thresholds.get(name)
+        return self.rule.thresholds[name].default if asked is None else asked
+
+    def finding(self, verdict: Verdict, urn: str | None, message: str) -> Finding:
+        """A judgement of this rule."""
+        return Finding(self.rule.id, verdict, urn, message, self.level)
 
 
 @dataclass(frozen=True)
@@ -52,47 +98,36 @@ class Rule:
     Attributes:
         id: Short, stable id.
         name: The same for the engine, in words.
+        family: What it is about: fabric, storage, snapshots, spot, cost, access or operations.
         title: What it demands, in one line.
         severity: low, medium, high or critical.
-        level: What the engine does by default: advisory or mandatory.
+        levels: What a finding does by kind of environment.
         rationale: Why.
         remedy: What to do.
-        check: Judges the facts of a stack.
-        properties: JSON schema of what can be set, by key.
+        check: Judges the facts of a stack, resource by resource.
+        thresholds: Numbers that can be set, by name.
     """
 
     id: str
     name: str
+    family: str
     title: str
     severity: Literal["low", "medium", "high", "critical"]
-    level: Literal["advisory", "mandatory"]
+    levels: Mapping[Profile, Level]
     rationale: str
     remedy: str
-    check: Callable[[Facts, Settings], Iterable[Finding]]
-    properties: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    check: Callable[[Context], Iterable[Finding]]
+    thresholds: Mapping[str, Threshold] = field(default_factory=dict[str, Threshold])
 
 
-def judge(facts: Facts, rules: Sequence[Rule], settings: Settings) -> list[Finding]:
-    """Every rule's findings; a rule that breaks is an error finding of its own, and the others go on.
+def everywhere(level: Level) -> Mapping[Profile, Level]:
+    """The same level in every kind of environment."""
+    return dict.fromkeys(PROFILES, level)
 
-    Args:
-        facts: Facts of one stack.
-        rules: The rules to ask.
-        settings: What was set.
 
-    Returns:
-        Findings rule by rule, passes among them.
-    """
-    found: list[Finding] = []
-    for rule in rules:
-        try:
-            found += rule.check(facts, settings)
-        except Exception as error:  # noqa: BLE001 - a broken rule is reported as itself and must not end the run
-            found.append(
-                Finding(rule.id, Verdict.ERROR, None, f"the rule itself broke: {type(error).__name__}: {error}")
-            )
-        found += [
-            Finding(rule.id, Verdict.ERROR, urn, f"the resource could not be read: {reason}")
-            for urn, reason in facts.problems
-        ]
-    return found
+def of_same_cluster(tags: Mapping[str, Any] | Unknown, others: Iterable[Any], cloud: str) -> list[Any]:
+    """Facts of the same cluster where both carry its tag, else all of the same cloud."""
+    here = [other for other in others if other.cloud == cloud]
+    cluster = read(tags, CLUSTER_TAG)
+    same = [other for other in here if isinstance(cluster, str) and read(other.tags, CLUSTER_TAG) == cluster]
+    return same or here

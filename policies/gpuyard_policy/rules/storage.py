@@ -2,25 +2,17 @@
 
 from collections.abc import Iterable
 
-from gpuyard_policy.facts import Facts, NodePoolFact, StorageFact, Unknown
-from gpuyard_policy.facts.reading import read
-from gpuyard_policy.rules.rule import CLUSTER_TAG, Finding, Rule, Settings, Verdict
+from gpuyard_policy.facts import NodePoolFact, StorageFact, Unknown
+from gpuyard_policy.rules.rule import Context, Finding, Rule, Verdict, everywhere, of_same_cluster
 
 
-def _same_region(facts: Facts, settings: Settings) -> Iterable[Finding]:
+def _same_region(context: Context) -> Iterable[Finding]:
+    facts = context.facts
     if not facts.node_pools:
         return
     for item in facts.storage:
-        verdict, message = _judge(item, _pools_of(item, facts.node_pools))
-        yield Finding("STO001", verdict, item.urn, message)
-
-
-def _pools_of(item: StorageFact, pools: tuple[NodePoolFact, ...]) -> list[NodePoolFact]:
-    """The pools that use it: those of the same cluster where both are tagged, else all of the same cloud."""
-    here = [pool for pool in pools if pool.cloud == item.cloud]
-    cluster = read(item.tags, CLUSTER_TAG)
-    same = [pool for pool in here if isinstance(cluster, str) and read(pool.tags, CLUSTER_TAG) == cluster]
-    return same or here
+        verdict, message = _judge(item, of_same_cluster(item.tags, facts.node_pools, item.cloud))
+        yield context.finding(verdict, item.urn, message)
 
 
 def _judge(item: StorageFact, pools: list[NodePoolFact]) -> tuple[Verdict, str]:
@@ -52,9 +44,10 @@ RULES = (
     Rule(
         id="STO001",
         name="storage-in-the-nodes-region",
+        family="storage",
         title="File systems and buckets are in the region of the nodes that use them.",
         severity="high",
-        level="mandatory",
+        levels=everywhere("mandatory"),
         rationale=(
             "Each batch and each checkpoint would cross regions: slower by the distance, bounded by the network "
             "between them, and charged by the gigabyte."

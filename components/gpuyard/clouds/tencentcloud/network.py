@@ -8,6 +8,7 @@ from pulumi import Input, Output, Resource, ResourceOptions
 from gpuyard.catalog.limits import limit
 from gpuyard.clouds.built import BuiltNetwork
 from gpuyard.clouds.tencentcloud.names import fitted
+from gpuyard.clouds.tencentcloud.region import in_region
 from gpuyard.planning.plans import NetworkPlan, SubnetPlan
 
 CLOUD = "tencentcloud"
@@ -38,13 +39,13 @@ def build_network(name: str, plan: NetworkPlan, tags: Mapping[str, str], parent:
 
     Source: PyPI tencentcloud_iac_pulumi 0.2.3, docstrings of vpc.Instance, nat.Gateway and security.GroupRuleSet
     """
-    return _NetworkBuilder(name, plan, tags, parent).build()
+    return _NetworkBuilder(name, plan, tags, in_region(name, plan.region, parent)).build()
 
 
 class _NetworkBuilder:
-    def __init__(self, name: str, plan: NetworkPlan, tags: Mapping[str, str], parent: Resource) -> None:
+    def __init__(self, name: str, plan: NetworkPlan, tags: Mapping[str, str], opts: ResourceOptions) -> None:
         self.name, self.plan, self.tags = name, plan, dict(tags)
-        self.opts = ResourceOptions(parent=parent)
+        self.opts = opts
 
     def build(self) -> BuiltNetwork:
         self.vpc = tencentcloud.vpc.Instance(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import tencentcloud_iac_pulumi as tencentcloud
-from pulumi import Input, InvokeOutputOptions, Output, Resource, ResourceOptions
+from pulumi import Input, Output, Resource, ResourceOptions
 
 from gpuyard.bootstrap.tencentcloud import NodeSetup, TurboMount, user_data
 from gpuyard.clouds.built import BuiltNodePool
@@ -13,6 +13,7 @@ from gpuyard.clouds.tencentcloud.machines import build_machines
 from gpuyard.clouds.tencentcloud.node_identity import NodeIdentity, build_identity
 from gpuyard.clouds.tencentcloud.node_parts import NodeParts
 from gpuyard.clouds.tencentcloud.node_scaling import build_elastic
+from gpuyard.clouds.tencentcloud.region import in_region, invoke_options
 from gpuyard.planning.plans import CHECKPOINT_PREFIX, NodePoolPlan
 from gpuyard.planning.tencentcloud.pools import PoolDetails
 
@@ -59,13 +60,13 @@ def build_node_pool(
     Returns:
         Ids of the group or of the machines and their disks; the HPC cluster stands for the placement group.
     """
-    opts = ResourceOptions(parent=parent)
+    opts = in_region(name, plan.place.region, parent)
     identity = build_identity(name, plan.place.region, links.bucket_name, links.bucket_prefixes, tags, opts)
-    image_id = _image_of(plan, parent)
+    image_id = _image_of(plan, opts)
     # The ids of a list are known when the list is.
     subnet_ids = cast("Output[Sequence[str]]", Output.from_input(links.subnet_ids))
     parts = NodeParts(
-        network_id=_network_of(subnet_ids, parent),
+        network_id=_network_of(subnet_ids, opts),
         subnet_ids=subnet_ids,
         security_group_ids=links.security_group_ids,
         role_name=identity.role.name,
@@ -99,7 +100,7 @@ def _built(identity: NodeIdentity, image_id: Input[str], **more: Any) -> BuiltNo
     )
 
 
-def _image_of(plan: NodePoolPlan, parent: Resource) -> Input[str]:
+def _image_of(plan: NodePoolPlan, opts: ResourceOptions) -> Input[str]:
     """The id of the image that nodes start from: the one that was named, or the newest of those the machine takes."""
     if plan.image_id is not None:
         return plan.image_id
@@ -108,7 +109,7 @@ def _image_of(plan: NodePoolPlan, parent: Resource) -> Input[str]:
         image_name_regex=plan.image_query,
         image_types=["PUBLIC_IMAGE"],
         instance_type=details.machine_types[0],
-        opts=InvokeOutputOptions(parent=parent),
+        opts=invoke_options(opts),
     )
     return found.images.apply(lambda images: _first_image(images, str(plan.image_query), details.machine_types[0]))
 
@@ -120,10 +121,10 @@ def _first_image(images: Sequence[Any], pattern: str, machine: str) -> str:
     return images[0].image_id
 
 
-def _network_of(subnet_ids: Output[Sequence[str]], parent: Resource) -> Output[str]:
+def _network_of(subnet_ids: Output[Sequence[str]], opts: ResourceOptions) -> Output[str]:
     """The network that the pool's subnets are in: the provider asks for both."""
     found = tencentcloud.vpc.get_subnets_output(
-        subnet_id=subnet_ids.apply(lambda known: known[0]), opts=InvokeOutputOptions(parent=parent)
+        subnet_id=subnet_ids.apply(lambda known: known[0]), opts=invoke_options(opts)
     )
     return found.instance_lists.apply(lambda subnets: subnets[0].vpc_id)
 

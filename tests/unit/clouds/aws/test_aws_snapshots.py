@@ -107,7 +107,7 @@ def test_the_patterns_see_what_the_api_would_refuse():
 @pytest.mark.parametrize(
     ("name", "create", "retain"),
     [
-        ("aws-dev", {"cronExpression": "cron(0 3 ? * MON,WED,FRI *)"}, {"count": 3}),
+        ("aws-dev", {"cronExpression": "cron(0 3 ? * MON,WED,FRI *)"}, {"interval": 7, "intervalUnit": "DAYS"}),
         (
             "aws-staging",
             {"interval": 12, "intervalUnit": "HOURS", "times": "03:00"},

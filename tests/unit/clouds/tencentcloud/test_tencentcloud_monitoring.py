@@ -83,6 +83,16 @@ def test_machines_are_bound_by_their_ids_and_lost_ones_are_reported():
     assert "policyTags" not in alarm(rendered, "train-gpu-idle")
 
 
+@pytest.mark.parametrize("known_later", ["all of them", "each"])
+def test_ids_of_machines_may_be_outputs(known_later: str):
+    ids: Any = ["ins-7", "ins-8"]
+    later = (
+        pulumi.Output.from_input(ids) if known_later == "all of them" else [pulumi.Output.from_input(i) for i in ids]
+    )
+    bound = monitoring(node_pools={"train": {"instance_ids": later}}).one("PolicyBindingObject", "x-train-gpu-idle")
+    assert [json.loads(one["dimensionsJson"])["unInstanceId"] for one in bound.inputs["dimensions"]] == ids
+
+
 def test_nodes_that_come_and_go_are_found_by_their_tag():
     rendered = monitoring()
     assert alarm(rendered, "prepare-gpu-idle")["policyTags"] == [{"key": "gpuyard:pool", "value": "llm-prepare"}]

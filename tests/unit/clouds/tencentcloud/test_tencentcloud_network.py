@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import pulumi
 import pytest
 
-from gpuyard import ClusterNetwork
+from gpuyard import ClusterNetwork, GpuNodePool
 
 from ..recorder import render
 from .helpers import NODES, NVLINK, OTHER_ZONE, RDMA, ZONE, of_type, rendered
@@ -115,3 +116,43 @@ def test_without_a_file_system_no_port_is_open_for_one():
     one, same = network_alone(file_system=False)
     assert not same
     assert "988" not in str(one)
+
+
+# --- the region
+
+
+def made_in(configured: str | None) -> Any:
+    """A network and a pool of ap-beijing, with a stack whose provider has this region."""
+    place: dict[str, Any] = {"cloud": "tencentcloud", "region": "ap-beijing", "environment": "dev"}
+    pool: dict[str, Any] = {**place, "zone": ZONE, "gpu": "A10", "gpus_per_node": 1, "nodes": 1}
+
+    def program() -> None:
+        if configured is not None:
+            pulumi.runtime.set_config("tencentcloud:region", configured)
+        network: Any = ClusterNetwork("net", {**place, "zones": [ZONE]})
+        groups = {"subnet_ids": [network.subnet_ids[ZONE]], "security_group_ids": [network.node_security_group_id]}
+        args: Any = {**pool, **groups}
+        GpuNodePool("pool", args)
+
+    try:
+        return render(program, preview=False)
+    finally:
+        pulumi.runtime.set_all_config({})
+
+
+@pytest.mark.parametrize(
+    ("configured", "providers"),
+    [("ap-beijing", set()), ("ap-shanghai", {"net-ap-beijing", "pool-ap-beijing"})],
+)
+def test_network_and_nodes_are_made_in_the_region_that_was_asked_for(configured: str, providers: set[str]):
+    found = made_in(configured)
+    made = [one for one in found.resources if one.type == "pulumi:providers:tencentcloud"]
+    assert {one.name for one in made} == providers
+    assert {one.inputs["region"] for one in made} <= {"ap-beijing"}
+    # Access management is of the whole account.
+    taken = {
+        one.name: one.request.provider.rsplit("::", 2)[-2]
+        for one in found.resources
+        if one.type.startswith("tencentcloud:") and one.request.provider
+    }
+    assert set(taken.values()) == providers

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuyard.planning.cluster import try_plan_cluster
 from gpuyard.planning.plans import Place, SnapshotPlan
 from gpuyard.planning.snapshots import plan_snapshots
 from gpuyard.planning.tencentcloud.snapshot_times import LocalTimes, SnapshotTimes, local_times, most_snapshots
-from gpuyard.spec import SnapshotSpec, parse_spec
+from gpuyard.spec import ClusterSpec, SnapshotSpec, parse_spec
 from gpuyard.spec.storage import Weekday
 
 PLACE = Place("tencentcloud", "ap-guangzhou", "prod", zone="ap-guangzhou-6")
@@ -169,3 +170,28 @@ def test_what_a_schedule_keeps_is_said_and_that_its_clock_is_not_documented():
 )
 def test_what_cbs_does_not_take_is_refused_with_what_it_does(asked: dict[str, Any], messages: list[str]):
     assert [message.removeprefix(": ") for message in refused(**asked)] == messages
+
+
+def cluster(**pool: Any) -> list[str]:
+    """The problems of a cluster with snapshots and one pool."""
+    values = {
+        "cloud": "tencentcloud",
+        "region": "ap-shanghai",
+        "zone": "ap-shanghai-5",
+        "environment": "dev",
+        "node_pools": {"train": pool},
+        "snapshots": {"every_hours": 24, "keep_days": 7},
+    }
+    return [str(problem) for problem in try_plan_cluster(parse_spec(ClusterSpec, values), "x")[1]]
+
+
+def test_a_schedule_that_reaches_no_disk_is_refused():
+    refused_as = (
+        "snapshots: no pool has a disk that a schedule of tencentcloud reaches: data disks of pools of fixed size. "
+        "Remove it, or give a pool of fixed size 'data_disk_gib'."
+    )
+    machine = {"instance_type": "GT4.41XLARGE948", "nodes": 1}
+    assert cluster(**machine) == [refused_as]
+    assert cluster(**machine, data_disk_gib=500) == []
+    spot = {"gpu": "A10", "nodes": {"min": 0, "max": 4}, "purchase": "spot", "spot_price_limit": 3}
+    assert cluster(**spot) == [refused_as]

@@ -1,0 +1,390 @@
+"""What the policies understand of Tencent Cloud's resources: raw ones, and gpuyard's own as they are rendered."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from typing import Any
+
+import pytest
+
+from gpuyard_policy.facts import Facts, Record, Unknown, collect_facts
+from tests.policy.resources import record
+from tests.unit.clouds.tencentcloud.helpers import RDMA, REGION, SPOT, rendered
+
+MACHINE = "tencentcloud:Instance/instance:Instance"
+MACHINES = "tencentcloud:Instance/set:Set"
+WORKSPACE = "tencentcloud:Thpc/workspaces:Workspaces"
+GROUP = "tencentcloud:As/scalingGroup:ScalingGroup"
+CONFIGURATION = "tencentcloud:As/scalingConfig:ScalingConfig"
+HOOK = "tencentcloud:As/lifecycleHook:LifecycleHook"
+NODE_POOL = "tencentcloud:Kubernetes/nodePool:NodePool"
+NATIVE_POOL = "tencentcloud:Kubernetes/nativeNodePool:NativeNodePool"
+DISK = "tencentcloud:Cbs/storage:Storage"
+POLICY = "tencentcloud:Cbs/snapshotPolicy:SnapshotPolicy"
+ATTACHMENT = "tencentcloud:Cbs/snapshotPolicyAttachment:SnapshotPolicyAttachment"
+CFS = "tencentcloud:Cfs/fileSystem:FileSystem"
+BUCKET = "tencentcloud:Cos/bucket:Bucket"
+SUBNET = "tencentcloud:Subnet/instance:Instance"
+SECURITY_GROUP = "tencentcloud:Security/group:Group"
+RULE_SET = "tencentcloud:Security/groupRuleSet:GroupRuleSet"
+LITE_RULE = "tencentcloud:Security/groupLiteRule:GroupLiteRule"
+LATER = Unknown("known only after the update")
+
+
+def of(kind: str, name: str, props: dict[str, Any], depends_on: Any = None, region: str | None = None) -> Record:
+    return record(kind, name, props, depends_on, region)
+
+
+def facts(*records: Record) -> Facts:
+    found = collect_facts(records)
+    assert found.problems == ()
+    return found
+
+
+def pool(*records: Record) -> Any:
+    (only,) = facts(*records).node_pools
+    return only
+
+
+# --- where
+
+
+@pytest.mark.parametrize(
+    ("props", "provider", "region"),
+    [
+        ({"availabilityZone": "ap-beijing-5"}, None, "ap-beijing"),
+        ({"availabilityZone": "na-siliconvalley-2"}, "ap-beijing", "na-siliconvalley"),
+        ({"placement": {"zone": "ap-nanjing-1"}}, None, "ap-nanjing"),
+        ({}, "ap-shanghai", "ap-shanghai"),
+    ],
+)
+def test_a_resource_is_where_its_zone_or_its_provider_is(props: dict[str, Any], provider: str | None, region: str):
+    assert pool(of(MACHINE, "m", {"instanceType": "GT4.4XLARGE96", **props}, region=provider)).region == region
+
+
+def test_nobody_knows_where_a_resource_without_both_is():
+    found = pool(of(MACHINE, "m", {"instanceType": "GT4.4XLARGE96"})).region
+    assert isinstance(found, Unknown)
+    assert "neither the resource nor its provider" in found.why
+
+
+def test_a_group_is_in_the_zones_of_its_subnets():
+    subnet = of(SUBNET, "s", {"availabilityZone": "ap-guangzhou-6"})
+    group = of(GROUP, "g", {"minSize": 0.0, "maxSize": 2.0, "subnetIds": [LATER]}, {"subnetIds": [subnet.urn]})
+    found = pool(subnet, group)
+    assert (found.region, found.zones) == ("ap-guangzhou", ("ap-guangzhou-6",))
+
+
+# --- pools
+
+
+def test_a_machine_is_a_pool_of_one():
+    found = pool(
+        of(
+            MACHINE,
+            "m",
+            {
+                "instanceType": "HCCPNV4h.48XLARGE1024",
+                "hpcClusterId": LATER,
+                "availabilityZone": "ap-beijing-5",
+                "tags": {"gpuyard:task": "pretrain"},
+                "systemDiskType": "CLOUD_PREMIUM",
+                "systemDiskSize": 200.0,
+                "dataDisks": [{"dataDiskType": "CLOUD_HSSD", "dataDiskSize": 500.0, "encrypt": True}],
+                "imageId": "img-1",
+            },
+        )
+    )
+    assert found.instance_types == ("HCCPNV4h",), "as the catalog calls it, which knows the family only"
+    assert (found.nodes_min, found.nodes_max, found.elastic) == (1, 1, False)
+    assert (found.placement, found.rdma_interfaces) == ("close", 1)
+    assert (found.purchase, found.public_address, found.image) == ("on_demand", False, "img-1")
+    assert found.tags["gpuyard:task"] == "pretrain"
+    root, data = found.disks
+    assert (root.role, root.disk_type, root.size_gib) == ("root", "CLOUD_PREMIUM", 200)
+    assert isinstance(root.encrypted, Unknown), "never taken for a yes or a no"
+    assert (data.role, data.encrypted, data.size_gib) == ("data", True, 500)
+    assert isinstance(found.metadata_hardened, Unknown)
+
+
+@pytest.mark.parametrize(
+    ("charge", "purchase"),
+    [("PREPAID", "prepaid"), ("SPOTPAID", "spot"), ("POSTPAID_BY_HOUR", "on_demand"), ("CDHPAID", "reserved")],
+)
+def test_how_machines_are_paid_is_how_they_are_bought(charge: str, purchase: str):
+    found = pool(of(MACHINE, "m", {"instanceType": "x", "instanceChargeType": charge, "spotMaxPrice": "0.50"}))
+    assert (found.purchase, found.spot_price_limit) == (purchase, 0.5)
+
+
+@pytest.mark.parametrize("props", [{"allocatePublicIp": True}, {"internetMaxBandwidthOut": 5.0}])
+def test_an_address_of_the_internet_is_seen(props: dict[str, Any]):
+    assert pool(of(MACHINE, "m", {"instanceType": "x", **props})).public_address is True
+
+
+def test_a_placement_group_spreads():
+    assert pool(of(MACHINE, "m", {"instanceType": "x", "placementGroupId": "ps-1"})).placement == "spread"
+
+
+def test_a_set_has_as_many_machines_as_it_says():
+    assert pool(of(MACHINES, "m", {"instanceType": "x", "instanceCount": 3.0})).nodes_max == 3
+
+
+def test_a_workspace_is_prepaid_and_close_and_its_machine_unknown():
+    found = pool(
+        of(
+            WORKSPACE,
+            "w",
+            {
+                "spaceType": "96A.96XLARGE2304",
+                "hpcClusterId": "hpc-1",
+                "tagSpecifications": [{"tags": [{"key": "gpuyard:task", "value": "pretrain"}]}],
+            },
+        )
+    )
+    assert isinstance(found.instance_types, Unknown)
+    assert (found.purchase, found.placement, found.rdma_interfaces) == ("prepaid", "close", 1)
+    assert found.tags == {"gpuyard:task": "pretrain"}
+
+
+def scaled(props: dict[str, Any], *, by_id: bool) -> list[Record]:
+    """A group and its configuration: joined as in a preview by where the value comes from, or by its id."""
+    configuration = of(CONFIGURATION, "c", {**props, **({"id": "asc-1"} if by_id else {})})
+    depends_on = {} if by_id else {"configurationId": [configuration.urn]}
+    given = {"minSize": 0.0, "maxSize": 4.0, "configurationId": "asc-1" if by_id else LATER}
+    return [configuration, of(GROUP, "g", given, depends_on)]
+
+
+@pytest.mark.parametrize("by_id", [True, False])
+def test_a_group_launches_what_its_configuration_says(by_id: bool):
+    props = {
+        "instanceTypes": ["GNV4.3XLARGE44", "PNV4.7XLARGE116"],
+        "instanceChargeType": "SPOTPAID",
+        "spotMaxPrice": "2.5",
+        "instanceTags": {"gpuyard:task": "inference"},
+        "publicIpAssigned": False,
+    }
+    found = pool(*scaled(props, by_id=by_id))
+    assert found.instance_types == ("GNV4.3XLARGE44", "PNV4.7XLARGE116")
+    assert (found.nodes_min, found.nodes_max, found.elastic) == (0, 4, True)
+    assert (found.purchase, found.spot_price_limit, found.public_address) == ("spot", 2.5, False)
+    assert found.tags["gpuyard:task"] == "inference"
+    assert found.handles_interruption is False
+
+
+def test_a_group_whose_configuration_is_elsewhere_is_undecided():
+    found = pool(of(GROUP, "g", {"minSize": 0.0, "maxSize": 4.0, "configurationId": "asc-9"}))
+    assert found.instance_types == Unknown("its scaling configuration is not in this stack")
+
+
+def test_a_hook_or_a_watch_of_the_notice_handles_interruptions():
+    records = scaled({"instanceTypes": ["x"]}, by_id=False)
+    hook = of(HOOK, "h", {"lifecycleTransition": "INSTANCE_TERMINATING"}, {"scalingGroupId": [records[1].urn]})
+    assert pool(*records, hook).handles_interruption is True
+    script = base64.b64encode(gzip.compress(b"curl metadata/spot/termination-time")).decode()
+    assert pool(*scaled({"instanceTypes": ["x"], "userData": script}, by_id=False)).handles_interruption is True
+    launching = of(HOOK, "h", {"lifecycleTransition": "INSTANCE_LAUNCHING"}, {"scalingGroupId": [records[1].urn]})
+    assert pool(*records, launching).handles_interruption is False
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (base64.b64encode(b"#!/bin/bash").decode(), "#!/bin/bash"),
+        (base64.b64encode(gzip.compress(b"#cloud-config")).decode(), "#cloud-config"),
+        (LATER, LATER),
+        ("no base64!", Unknown("its user data is no text in base64")),
+    ],
+)
+def test_user_data_is_read_as_the_machine_reads_it(value: Any, text: Any):
+    assert pool(of(MACHINE, "m", {"instanceType": "x", "userData": value})).user_data == text
+
+
+def test_pools_of_kubernetes_are_pools():
+    found = pool(
+        of(
+            NODE_POOL,
+            "k",
+            {
+                "minSize": 1.0,
+                "maxSize": 3.0,
+                "autoScalingConfig": {"instanceType": "GN7.5XLARGE80", "backupInstanceTypes": ["GN7.8XLARGE128"]},
+                "taints": [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}],
+            },
+        )
+    )
+    assert found.instance_types == ("GN7.5XLARGE80", "GN7.8XLARGE128")
+    assert (found.nodes_max, found.taints, found.elastic) == (3, ("gpu",), True)
+    native = pool(of(NATIVE_POOL, "n", {"native": {"instanceTypes": ["PNV4.7XLARGE116"], "replicas": 2.0}}))
+    assert (native.instance_types, native.nodes_min, native.nodes_max) == (("PNV4.7XLARGE116",), 2, 2)
+    assert native.elastic is False
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [MACHINE, MACHINES, WORKSPACE, GROUP, NODE_POOL, NATIVE_POOL, DISK, CFS, BUCKET, RULE_SET, LITE_RULE, POLICY],
+)
+@pytest.mark.parametrize("odd", [LATER, 17.0, "text", [], {}, None, [LATER], [None]])
+def test_no_shape_of_a_property_breaks_the_reading(kind: str, odd: Any):
+    names = (
+        "instanceType instanceTypes instanceChargeType spotMaxPrice tags dataDisks userData availabilityZone zones "
+        "maxSize minSize configurationId autoScalingConfig native taints orderlySecurityGroups securityGroupIds "
+        "tagSpecifications internetAccessible storageType encrypt lifecycleRules replicaRules acl ingresses egresses "
+        "securityGroupId retentionDays instanceCount placement internetMaxBandwidthOut"
+    )
+    facts(of(kind, "odd", dict.fromkeys(names.split(), odd)))
+
+
+# --- disks and their schedules
+
+
+@pytest.mark.parametrize("by_id", [True, False])
+def test_a_disk_knows_the_schedules_that_are_attached_to_it(by_id: bool):
+    known = {"id": "disk-1"} if by_id else {}
+    disk = of(DISK, "d", {"storageType": "CLOUD_HSSD", "storageSize": 100.0, "encrypt": True, **known})
+    policy = of(POLICY, "p", {"retentionDays": 14.0, **({"id": "asp-1"} if by_id else {})}, region="ap-beijing")
+    joined = {} if by_id else {"storageId": [disk.urn], "snapshotPolicyId": [policy.urn]}
+    given = {"storageId": "disk-1", "snapshotPolicyId": "asp-1"} if by_id else {}
+    found = facts(disk, policy, of(ATTACHMENT, "a", given, joined))
+    (only,) = found.disks
+    assert (only.disk_type, only.size_gib, only.encrypted, only.schedules) == ("CLOUD_HSSD", 100, True, (policy.urn,))
+    (schedule,) = found.schedules
+    assert (schedule.attached, schedule.keep_days, schedule.copies) == ((disk.urn,), 14, ())
+    assert schedule.target_tags is None
+
+
+def test_a_schedule_without_retention_keeps_the_clouds_seven_days():
+    (schedule,) = facts(of(POLICY, "p", {})).schedules
+    assert schedule.keep_days == 7
+
+
+# --- storage
+
+
+def test_a_turbo_file_system_is_parallel_and_in_its_zone():
+    (found,) = facts(of(CFS, "f", {"storageType": "TP", "availabilityZone": "ap-beijing-5"})).file_systems
+    assert (found.region, found.zone, found.parallel, found.scratch) == ("ap-beijing", "ap-beijing-5", True, False)
+    assert isinstance(found.encrypted, Unknown)
+    (plain,) = facts(of(CFS, "f", {"storageType": "SD"})).file_systems
+    assert plain.parallel is False
+
+
+def test_br_073_a_bucket_is_encrypted_only_when_it_says_so():
+    (plain,) = facts(of(BUCKET, "b", {"bucket": "b-125"}, region="ap-beijing")).buckets
+    assert (plain.region, plain.encrypted, plain.public, plain.expires) == ("ap-beijing", False, False, False)
+    props = {"encryptionAlgorithm": "AES256", "acl": "public-read", "lifecycleRules": [{"expiration": {"days": 3.0}}]}
+    (other,) = facts(of(BUCKET, "b", props)).buckets
+    assert (other.encrypted, other.public, other.expires) == (True, True, True)
+
+
+@pytest.mark.parametrize(
+    ("rules", "depends"),
+    [([{"destinationBucket": "qcs::cos:ap-shanghai::copy-125"}], False), (LATER, True), ([], False)],
+)
+def test_the_target_of_a_replication_is_a_replica(rules: Any, depends: bool):
+    copy = of(BUCKET, "copy", {"bucket": "copy-125"})
+    first = of(BUCKET, "first", {"replicaRules": rules}, {"replicaRules": [copy.urn]} if depends else {})
+    found = {one.name: one.is_replica for one in facts(copy, first).buckets}
+    assert found == {"copy": rules != [], "first": False}
+
+
+def test_a_tag_marks_a_replica():
+    (found,) = facts(of(BUCKET, "copy", {"tags": {"gpuyard:role": "replica"}})).buckets
+    assert found.is_replica is True
+
+
+# --- security groups
+
+
+def test_a_group_open_to_itself_and_what_it_lets_in():
+    group = of(SECURITY_GROUP, "sg", {"id": "sg-1"})
+    rules = of(
+        RULE_SET,
+        "rules",
+        {
+            "securityGroupId": "sg-1",
+            "ingresses": [
+                {"action": "ACCEPT", "sourceSecurityId": "sg-1", "protocol": "ALL", "port": "ALL"},
+                {"action": "ACCEPT", "cidrBlock": "203.0.113.0/24", "protocol": "TCP", "port": "22"},
+                {"action": "ACCEPT", "cidrBlock": "10.0.0.0/8", "protocol": "TCP", "port": "80-90"},
+                {"action": "DROP", "cidrBlock": "0.0.0.0/0", "protocol": "ALL", "port": "ALL"},
+            ],
+            "egresses": [{"action": "ACCEPT", "cidrBlock": "0.0.0.0/0", "protocol": "ALL", "port": "ALL"}],
+        },
+    )
+    found = facts(group, rules)
+    (itself,) = found.security_groups
+    assert (itself.urn, itself.open_to_itself_in, itself.open_to_itself_out) == (group.urn, True, True)
+    assert [(one.cidr, one.ports, one.protocol, one.group) for one in found.ingress] == [
+        ("203.0.113.0/24", (22, 22), "tcp", group.urn),
+        ("10.0.0.0/8", (80, 90), "tcp", group.urn),
+    ]
+
+
+def test_lite_rules_say_the_same_in_words():
+    lite = of(
+        LITE_RULE,
+        "lite",
+        {
+            "securityGroupId": "sg-1",
+            "ingresses": ["ACCEPT#sg-1#ALL#ALL", "ACCEPT#0.0.0.0/0#22#TCP", "DROP#1.2.3.4#80#TCP"],
+        },
+    )
+    found = facts(lite)
+    (itself,) = found.security_groups
+    assert (itself.open_to_itself_in, itself.open_to_itself_out) == (True, False)
+    assert [(one.cidr, one.ports, one.group) for one in found.ingress] == [("0.0.0.0/0", (22, 22), "sg-1")]
+
+
+def test_in_a_preview_a_rule_names_its_own_group_by_where_it_comes_from():
+    group = of(SECURITY_GROUP, "sg", {})
+    rule = {"action": "ACCEPT", "sourceSecurityId": LATER, "protocol": "ALL", "port": "ALL"}
+    rules = of(
+        RULE_SET,
+        "rules",
+        {"securityGroupId": LATER, "ingresses": [rule], "egresses": []},
+        {"securityGroupId": [group.urn], "ingresses": [group.urn]},
+    )
+    (itself,) = facts(group, rules).security_groups
+    assert (itself.open_to_itself_in, itself.open_to_itself_out) == (True, False)
+
+
+# --- gpuyard's own
+
+
+def as_records(rendered: Any) -> list[Record]:
+    """What was rendered, as a policy gets it: values that come from other resources by their URN."""
+
+    def short(urn: str) -> str:
+        *_, kind, name = urn.split("::")
+        return f"{kind.rsplit('$', 1)[-1]}::{name}"
+
+    return [
+        Record(
+            f"{one.type}::{one.name}",
+            one.type,
+            one.name,
+            {**one.inputs, "id": f"{one.name}-id"},
+            {
+                key: [short(urn) for urn in dependencies.urns]
+                for key, dependencies in one.request.propertyDependencies.items()
+            },
+            {"region": REGION},
+        )
+        for one in rendered
+    ]
+
+
+def test_the_facts_of_gpuyards_own_pools_are_what_was_asked_for():
+    spot = pool(*as_records(rendered({**SPOT, "on_demand_nodes": 0})))
+    assert (spot.purchase, spot.spot_price_limit, spot.elastic) == ("spot", 2.5, True)
+    assert (spot.handles_interruption, spot.public_address) == (True, False)
+    assert (spot.nodes_min, spot.nodes_max, spot.region) == (1, 8, REGION)
+    assert spot.tags["gpuyard:task"] == "inference"
+    found = facts(*as_records(rendered({**RDMA, "data_disk_gib": 100})))
+    assert [(one.placement, one.rdma_interfaces, one.nodes_max) for one in found.node_pools] == [("close", 1, 1)] * 2
+    assert [(one.encrypted, one.disk_type) for one in found.disks] == [(True, "CLOUD_HSSD")] * 2
+    (group,) = found.security_groups
+    assert (group.open_to_itself_in, group.open_to_itself_out) == (True, True)
+    assert found.ingress == ()
+    assert all(one.security_groups == (group.urn,) for one in found.node_pools)
