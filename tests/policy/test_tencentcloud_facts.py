@@ -181,7 +181,7 @@ def test_a_hook_or_a_watch_of_the_notice_handles_interruptions():
     records = scaled({"instanceTypes": ["x"]}, by_id=False)
     hook = of(HOOK, "h", {"lifecycleTransition": "INSTANCE_TERMINATING"}, {"scalingGroupId": [records[1].urn]})
     assert pool(*records, hook).handles_interruption is True
-    script = base64.b64encode(gzip.compress(b"curl metadata/spot/termination-time")).decode()
+    script = base64.b64encode(gzip.compress(b"curl metadata/spot/termination-time", mtime=0)).decode()
     assert pool(*scaled({"instanceTypes": ["x"], "userData": script}, by_id=False)).handles_interruption is True
     launching = of(HOOK, "h", {"lifecycleTransition": "INSTANCE_LAUNCHING"}, {"scalingGroupId": [records[1].urn]})
     assert pool(*records, launching).handles_interruption is False
@@ -191,7 +191,7 @@ def test_a_hook_or_a_watch_of_the_notice_handles_interruptions():
     ("value", "text"),
     [
         (base64.b64encode(b"#!/bin/bash").decode(), "#!/bin/bash"),
-        (base64.b64encode(gzip.compress(b"#cloud-config")).decode(), "#cloud-config"),
+        (base64.b64encode(gzip.compress(b"#cloud-config", mtime=0)).decode(), "#cloud-config"),
         (LATER, LATER),
         ("no base64!", Unknown("its user data is no text in base64")),
     ],
