@@ -1,9 +1,10 @@
 """Guarded reading of properties of any shape: a wrong type is no value, an unknown value stays unknown."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from gpuyard_policy.facts.model import Record, Unknown
+from gpuyard_policy.facts.model import Unknown
 
 
 def read(value: Any, *path: str | int) -> Any:
@@ -42,6 +43,34 @@ def as_list(value: Any) -> list[Any] | Unknown:
     return [value]
 
 
+def parsed(value: Any) -> Any:
+    """What a JSON text says; anything else as it is, None where the text is no JSON."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return None
+
+
+def items_of(value: Any) -> list[Any]:
+    """The known items of a list; none where the list is not known."""
+    items = as_list(value)
+    return [] if isinstance(items, Unknown) else items
+
+
+def as_flag(value: Any) -> bool | None | Unknown:
+    """Yes or no, also as text; else None."""
+    if isinstance(value, (bool, Unknown)):
+        return value
+    return {"true": True, "false": False}.get(value.lower()) if isinstance(value, str) else None
+
+
+def first_unknown(*values: Any) -> Unknown | None:
+    """The first of some values that is not known."""
+    return next((value for value in values if isinstance(value, Unknown)), None)
+
+
 def as_tags(value: Any) -> Mapping[str, Any] | Unknown:
     """Tags by key, from a mapping or from a list of ``{key, value}``."""
     if isinstance(value, (Unknown, Mapping)):
@@ -62,8 +91,3 @@ def merged(*tags: Mapping[str, Any] | Unknown) -> Mapping[str, Any] | Unknown:
     if not known and unknown is not None:
         return unknown
     return {key: value for part in known for key, value in part.items()}
-
-
-def from_property(record: Record, name: str, among: Mapping[str, Record], types: Sequence[str]) -> list[Record]:
-    """The resources of some types that a property's value comes from."""
-    return [among[urn] for urn in record.depends_on.get(name, ()) if urn in among and among[urn].type in types]
