@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from gpuyard.bootstrap.user_data import HOME, NodeFile, cloud_config, common_files, environment_file, template
 from gpuyard.catalog.limits import limit
 
+# Cloud disks here have no mark of their own: what is a disk and not the root disk is the data disk.
+_ANY_DISK = " disk"
+# Of a single machine the disk is attached after it booted: two seconds each.
+_DATA_DISK_TRIES = 300
 _CLOUD = "alicloud"
 # What NCCL is told about eRDMA; it reads the file by itself.
 # Source: https://www.alibabacloud.com/help/en/pai/user-guide/erdma-distributed-training-with-high-performance-networks
@@ -101,6 +105,8 @@ def _environment(setup: NodeSetup) -> dict[str, object]:
         "CUDNN_VERSION": cudnn,
         "AGENT_VERSION": limit(_CLOUD, "cloudmonitor_agent_version").values[0],
         "DATA": "/data" if setup.data_disk else None,
+        "DATA_DISKS": _ANY_DISK if setup.data_disk else None,
+        "DATA_TRIES": _DATA_DISK_TRIES if setup.data_disk else None,
         "FILE_SYSTEM": None if system is None else "/shared",
         "NFS_DNS_NAME": None if system is None else system.dns_name,
         "NFS_PATH": None if system is None else system.path,
@@ -113,7 +119,7 @@ def _environment(setup: NodeSetup) -> dict[str, object]:
 def _parts(setup: NodeSetup) -> list[str]:
     wanted = {
         "alicloud/10-driver.sh": not setup.own_image,
-        "alicloud/20-data-disk.sh": setup.data_disk,
+        "20-data-disk.sh": setup.data_disk,
         "alicloud/30-erdma.sh": setup.rdma == "erdma",
         "alicloud/30-roce.sh": setup.rdma == "roce",
         "alicloud/40-mount-nfs.sh": setup.file_system is not None,

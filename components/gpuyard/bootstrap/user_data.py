@@ -64,7 +64,7 @@ def cloud_config(files: Mapping[str, NodeFile]) -> str:
 
 
 def common_files(parts: Iterable[str]) -> dict[str, NodeFile]:
-    """The files of every node: the runner of the parts, its unit, the kernel's log, and the parts themselves.
+    """The files of every node: the runner of the parts, what they share, its unit, the kernel's log, and the parts.
 
     Args:
         parts: Templates of the parts that this node has, in any order: they run in the order of their names.
@@ -77,6 +77,7 @@ def common_files(parts: Iterable[str]) -> dict[str, NodeFile]:
         "/etc/systemd/system/gpuyard-kernel-log.service": NodeFile("0644", template("kernel-log.service")),
         "/etc/logrotate.d/gpuyard": NodeFile("0644", template("logrotate")),
         f"{HOME}/setup.sh": NodeFile("0755", template("setup.sh")),
+        f"{HOME}/lib.sh": NodeFile("0644", template("lib.sh")),
     }
     return found | {f"{HOME}/parts/{part.rsplit('/', 1)[-1]}": NodeFile("0755", template(part)) for part in parts}
 

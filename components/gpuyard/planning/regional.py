@@ -5,6 +5,7 @@ from gpuyard.planning.cloud_parts import cloud_part
 from gpuyard.planning.plans import Place
 from gpuyard.spec.base import Model
 from gpuyard.spec.problems import Path, Problem, did_you_mean
+from gpuyard.spec.storage import SnapshotSpec
 
 CLOUDS = ("aws", "alicloud", "tencentcloud")
 
@@ -68,4 +69,26 @@ def foreign_group_problems(spec: Model, cloud: str, path: Path) -> list[Problem]
         Problem((*path, other), f"is for {other}, and the cluster is on {cloud}.", "Remove it.")
         for other in CLOUDS
         if other != cloud and getattr(spec, other, None) is not None
+    ]
+
+
+def uncopied_problems(spec: SnapshotSpec, path: Path) -> list[Problem]:
+    """Problems of settings for a copy of snapshots where there is none.
+
+    Args:
+        spec: What was asked for.
+        path: Where it stands in the cluster description.
+
+    Returns:
+        Every problem found.
+    """
+    given = {"copy_keep_days": spec.copy_keep_days, "copy_kms_key": spec.copy_kms_key}
+    return [
+        Problem(
+            (*path, key),
+            f"there is no copy to {'keep' if key == 'copy_keep_days' else 'encrypt'}.",
+            "Set 'copy_to', or remove it.",
+        )
+        for key, value in given.items()
+        if value is not None
     ]

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 TEMPLATES = Path(str(files("gpuyard.bootstrap") / "templates"))
+# Read by scripts, not run.
+LIBRARY = TEMPLATES / "lib.sh"
 # What scripts may use as it is; everything else has to have a stand-in.
 REAL = (
     "bash awk basename cat chmod cut date dirname env false grep head hostname mkdir mktemp mv printf realpath rm "
@@ -25,7 +27,11 @@ class Machine:
         self.bin.mkdir()
         self.calls = root / "calls"
         self.calls.touch()
-        self.environment: dict[str, str] = {"GPUYARD_PAUSE": "0", "GPUYARD_ENV": str(root / "node.env")}
+        self.environment: dict[str, str] = {
+            "GPUYARD_PAUSE": "0",
+            "GPUYARD_ENV": str(root / "node.env"),
+            "GPUYARD_LIB": str(LIBRARY),
+        }
         (root / "node.env").touch()
         for name in REAL.split():
             found = shutil.which(name)

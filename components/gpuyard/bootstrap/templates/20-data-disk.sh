@@ -1,5 +1,6 @@
 #!/bin/bash
 # The pool's data disk, formatted once and mounted at /data: the only block disk that is not the root disk's.
+# Of single machines it may be attached after they boot.
 set -euo pipefail
 # shellcheck source=/dev/null
 . "${GPUYARD_ENV:-/etc/gpuyard/node.env}"
@@ -10,10 +11,10 @@ if mountpoint -q "$target"; then
 fi
 root=$(lsblk -pno PKNAME "$(findmnt -no SOURCE /)" | head -1)
 disk=""
-# How the cloud's block disks are told from the machine's own: by a pattern of device, model and serial number.
+# How the cloud's block disks are told from the machine's own: by a pattern of device, type, model and serial number.
 pattern=${GPUYARD_DATA_DISKS:-Elastic Block Store}
 for _ in $(seq "${GPUYARD_TRIES:-${GPUYARD_DATA_TRIES:-30}}"); do
-  disk=$(lsblk -dpno NAME,MODEL,SERIAL |
+  disk=$(lsblk -dpno NAME,TYPE,MODEL,SERIAL |
     awk -v root="$root" -v pattern="$pattern" '$0 ~ pattern && $1 != root {print $1; exit}')
   [ -n "$disk" ] && break
   sleep "${GPUYARD_PAUSE:-2}"

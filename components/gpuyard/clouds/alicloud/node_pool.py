@@ -11,8 +11,9 @@ from gpuyard.clouds.alicloud.node_group import build_configuration, build_group
 from gpuyard.clouds.alicloud.node_identity import NodeRights, build_identity
 from gpuyard.clouds.alicloud.node_machines import build_machines
 from gpuyard.clouds.alicloud.node_scaling import build_hook, build_scaling
-from gpuyard.clouds.alicloud.region import in_region, invoke_options
+from gpuyard.clouds.alicloud.region import in_region
 from gpuyard.clouds.built import BuiltNodePool
+from gpuyard.clouds.regions import invoke_options
 from gpuyard.planning.plans import CHECKPOINT_PREFIX, NodePoolPlan
 
 

@@ -8,7 +8,7 @@ import pulumi_alicloud as alicloud
 from pulumi import Output, ResourceOptions
 
 from gpuyard.catalog.limits import limit
-from gpuyard.clouds.alicloud.region import invoke_options
+from gpuyard.clouds.regions import invoke_options
 from gpuyard.planning.alicloud.cron import utc_cron
 from gpuyard.planning.plans import NodePoolPlan
 from gpuyard.spec.node_pools import ScheduledSizeSpec

@@ -4,7 +4,7 @@ import tencentcloud_iac_pulumi as tencentcloud
 from pulumi import Output, ResourceOptions
 from tencentcloud_iac_pulumi.user import GetInfoResult
 
-from gpuyard.clouds.tencentcloud.region import invoke_options
+from gpuyard.clouds.regions import invoke_options
 
 
 def account_of(opts: ResourceOptions) -> Output[GetInfoResult]:

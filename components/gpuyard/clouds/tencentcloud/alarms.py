@@ -8,8 +8,8 @@ import tencentcloud_iac_pulumi as tencentcloud
 from pulumi import Input, Output, ResourceOptions
 
 from gpuyard.catalog.limits import limit
+from gpuyard.clouds.regions import invoke_options
 from gpuyard.clouds.tencentcloud.names import fitted
-from gpuyard.clouds.tencentcloud.region import invoke_options
 from gpuyard.clouds.watched import WatchedPool
 from gpuyard.planning.plans import MonitoringPlan
 

@@ -9,11 +9,12 @@ from pulumi import Input, Output, Resource, ResourceOptions
 
 from gpuyard.bootstrap.tencentcloud import NodeSetup, TurboMount, user_data
 from gpuyard.clouds.built import BuiltNodePool
+from gpuyard.clouds.regions import invoke_options
 from gpuyard.clouds.tencentcloud.machines import build_machines
 from gpuyard.clouds.tencentcloud.node_identity import NodeIdentity, build_identity
 from gpuyard.clouds.tencentcloud.node_parts import NodeParts
 from gpuyard.clouds.tencentcloud.node_scaling import build_elastic
-from gpuyard.clouds.tencentcloud.region import in_region, invoke_options
+from gpuyard.clouds.tencentcloud.region import in_region
 from gpuyard.planning.plans import CHECKPOINT_PREFIX, NodePoolPlan
 from gpuyard.planning.tencentcloud.pools import PoolDetails
 

@@ -1,19 +1,15 @@
 """Where resources of Tencent Cloud are made: a resource of this SDK names no region, only its provider does."""
 
-import pulumi
 import tencentcloud_iac_pulumi as tencentcloud
 from pulumi import Resource, ResourceOptions
 
-# Any type of the SDK; the question is which provider its resources get.
+from gpuyard.clouds.regions import options_in_region
+
 _ANY_TYPE = "tencentcloud:Vpc/instance:Instance"
 
 
 def in_region(name: str, region: str, parent: Resource) -> ResourceOptions:
     """Options for the children of a component, so that they are made in its region.
-
-    A provider that was given to the component, or to what it belongs to, is taken as it is. Else the default provider
-    will do where ``tencentcloud:region`` of the stack is this region. Anywhere else a provider for the region is made;
-    it takes its credentials from the environment.
 
     Args:
         name: Name in front of every resource.
@@ -21,22 +17,10 @@ def in_region(name: str, region: str, parent: Resource) -> ResourceOptions:
         parent: The component they belong to.
 
     Returns:
-        Options with parent and, where needed, provider.
+        Options with parent and, where needed, a provider of the region.
     """
-    given = parent.get_provider(_ANY_TYPE)
-    if given is not None or pulumi.Config("tencentcloud").get("region") == region:
-        return ResourceOptions(parent=parent)
-    provider = tencentcloud.Provider(f"{name}-{region}", region=region, opts=ResourceOptions(parent=parent))
-    return ResourceOptions(parent=parent, provider=provider)
 
+    def make(opts: ResourceOptions) -> tencentcloud.Provider:
+        return tencentcloud.Provider(f"{name}-{region}", region=region, opts=opts)
 
-def invoke_options(opts: ResourceOptions) -> pulumi.InvokeOutputOptions:
-    """The same for a function: it is called in the region of the resources that use what it finds.
-
-    Args:
-        opts: Options of :func:`in_region`.
-
-    Returns:
-        Options with the same parent and provider.
-    """
-    return pulumi.InvokeOutputOptions(parent=opts.parent, provider=opts.provider)
+    return options_in_region("tencentcloud", _ANY_TYPE, make, region, parent)

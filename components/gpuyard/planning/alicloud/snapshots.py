@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpuyard.catalog.limits import limit
 from gpuyard.planning.alicloud.snapshot_times import SnapshotTimes, in_policy, plan_times
 from gpuyard.planning.plans import Place, SnapshotPlan
-from gpuyard.planning.regional import foreign_group_problems, key_problems, second_region_problems
+from gpuyard.planning.regional import foreign_group_problems, key_problems, second_region_problems, uncopied_problems
 from gpuyard.spec.models import SnapshotSpec
 from gpuyard.spec.problems import Path, Problem
 
@@ -65,16 +65,7 @@ def _keep_problems(spec: SnapshotSpec, path: Path) -> list[Problem]:
 
 def _copy_problems(spec: SnapshotSpec, place: Place, path: Path) -> list[Problem]:
     if spec.copy_to is None:
-        given = {"copy_keep_days": spec.copy_keep_days, "copy_kms_key": spec.copy_kms_key}
-        return [
-            Problem(
-                (*path, key),
-                f"there is no copy to {'keep' if key == 'copy_keep_days' else 'encrypt'}.",
-                "Set 'copy_to', or remove it.",
-            )
-            for key, value in given.items()
-            if value is not None
-        ]
+        return uncopied_problems(spec, path)
     problems = second_region_problems(spec.copy_to, place, (*path, "copy_to"))
     if not problems:
         problems += key_problems(spec.copy_kms_key, place.cloud, spec.copy_to, (*path, "copy_kms_key"))

@@ -12,7 +12,7 @@ from gpuyard.catalog.regions import is_zone_id, zone_belongs_to, zone_example
 from gpuyard.planning.aws.cron import AwsCron
 from gpuyard.planning.aws.snapshot_times import plan_times
 from gpuyard.planning.plans import Place, SnapshotPlan
-from gpuyard.planning.regional import key_problems, second_region_problems
+from gpuyard.planning.regional import key_problems, second_region_problems, uncopied_problems
 from gpuyard.spec.models import AwsFastRestoreSpec, SnapshotSpec
 from gpuyard.spec.problems import Path, Problem
 
@@ -89,16 +89,7 @@ def _keep_problems(spec: SnapshotSpec, place: Place, path: Path) -> list[Problem
 
 def _copy_problems(spec: SnapshotSpec, place: Place, path: Path) -> list[Problem]:
     if spec.copy_to is None:
-        given = {"copy_keep_days": spec.copy_keep_days, "copy_kms_key": spec.copy_kms_key}
-        return [
-            Problem(
-                (*path, key),
-                f"there is no copy to {'keep' if key == 'copy_keep_days' else 'encrypt'}.",
-                "Set 'copy_to', or remove it.",
-            )
-            for key, value in given.items()
-            if value is not None
-        ]
+        return uncopied_problems(spec, path)
     problems = second_region_problems(spec.copy_to, place, (*path, "copy_to"))
     if spec.copy_keep_days is None and spec.keep_days is None and spec.keep_count is not None:
         message = "is missing: copies are kept by days alone, and the snapshots are kept by count."

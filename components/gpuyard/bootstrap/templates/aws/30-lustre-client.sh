@@ -2,18 +2,8 @@
 # The Lustre client for the running kernel, from the image or from the cloud's own package repository.
 # https://docs.aws.amazon.com/fsx/latest/LustreGuide/install-lustre-client.html
 set -euo pipefail
-
-retry() {
-  local try
-  for try in 1 2 3 4 5; do
-    if "$@"; then
-      return 0
-    fi
-    sleep $((try * ${GPUYARD_PAUSE:-5}))
-  done
-  echo "gave up: $*" >&2
-  return 1
-}
+# shellcheck source=/dev/null
+. "${GPUYARD_LIB:-/opt/gpuyard/lib.sh}"
 
 if command -v mount.lustre > /dev/null && modprobe -n lustre 2> /dev/null; then
   exit 0

@@ -3,30 +3,9 @@
 set -euo pipefail
 # shellcheck source=/dev/null
 . "${GPUYARD_ENV:-/etc/gpuyard/node.env}"
+# shellcheck source=/dev/null
+. "${GPUYARD_LIB:-/opt/gpuyard/lib.sh}"
 
 target=$GPUYARD_FILE_SYSTEM
 source=$GPUYARD_LUSTRE_DNS_NAME@tcp:/$GPUYARD_LUSTRE_MOUNT_NAME
-tries=${GPUYARD_TRIES:-10}
-mkdir -p "$target"
-
-for try in $(seq "$tries"); do
-  if mountpoint -q "$target" || timeout 120 mount -t lustre -o relatime,flock "$source" "$target"; then
-    break
-  fi
-  if [ "$try" -eq "$tries" ]; then
-    echo "cannot mount $source after $tries tries" >&2
-    exit 1
-  fi
-  sleep $((try * ${GPUYARD_PAUSE:-3}))
-done
-if ! mountpoint -q "$target"; then
-  echo "$target is no mount point though mount succeeded" >&2
-  exit 1
-fi
-probe=$target/.gpuyard-probe-$(hostname)
-echo ok > "$probe"
-if [ "$(cat "$probe")" != ok ]; then
-  echo "what was written to $target cannot be read back" >&2
-  exit 1
-fi
-rm -f "$probe"
+mount_and_prove "$source" "$target" mount -t lustre -o relatime,flock

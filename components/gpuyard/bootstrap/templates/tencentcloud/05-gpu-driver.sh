@@ -4,18 +4,8 @@
 set -euo pipefail
 # shellcheck source=/dev/null
 . "${GPUYARD_ENV:-/etc/gpuyard/node.env}"
-
-retry() {
-  local try
-  for try in 1 2 3 4 5; do
-    if "$@"; then
-      return 0
-    fi
-    sleep $((try * ${GPUYARD_PAUSE:-5}))
-  done
-  echo "gave up: $*" >&2
-  return 1
-}
+# shellcheck source=/dev/null
+. "${GPUYARD_LIB:-/opt/gpuyard/lib.sh}"
 
 if ! nvidia-smi -L > /dev/null 2>&1; then
   if ! command -v apt-get > /dev/null; then

@@ -3,18 +3,8 @@
 # own version.
 # https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
 set -euo pipefail
-
-retry() {
-  local try
-  for try in 1 2 3 4 5; do
-    if "$@"; then
-      return 0
-    fi
-    sleep $((try * ${GPUYARD_PAUSE:-5}))
-  done
-  echo "gave up: $*" >&2
-  return 1
-}
+# shellcheck source=/dev/null
+. "${GPUYARD_LIB:-/opt/gpuyard/lib.sh}"
 
 # One line for each GPU.
 versions=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader)
