@@ -90,7 +90,8 @@ def _number_problems(times: SnapshotTimes, keep_days: int, place: Place, path: P
     most = most_snapshots(times, keep_days)
     if most <= held:
         return []
-    fit = max((days for days in range(1, keep_days) if most_snapshots(times, days) <= held), default=None)
+    longest = min(keep_days, limit(place.cloud, "snapshot_keep_days_max").values[0] + 1)
+    fit = max((days for days in range(1, longest) if most_snapshots(times, days) <= held), default=None)
     message = f"{most} snapshots of one disk would exist at a time, but a region holds {held} for each disk."
     less_often = "Make them less often" if fit is None else f"Keep them {fit} days or less, or make them less often"
     return [Problem((*path, "keep_days"), message, f"{less_often} (source: {quota.source}).")]
