@@ -64,6 +64,7 @@ format: setup
 
 bench: setup
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/check.py $(if $(CHECKOV),--checkov $(CHECKOV))
 
 # Pin the newest releases anew.
 lock: setup

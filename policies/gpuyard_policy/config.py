@@ -37,6 +37,8 @@ class Suppression(_Model):
     """Why the finding is accepted, for those who read it later."""
     expires: date | None = None
     """Day from which the finding counts again."""
+    stack: str | None = None
+    """Name of the stack that it is for; ``*`` stands for any part. Every stack when left out."""
 
 
 class PackConfig(_Model):

@@ -68,7 +68,21 @@ def evaluate(
     Returns:
         Every judgement.
     """
-    facts = collect_facts(records)
+    return evaluate_facts(collect_facts(records), config, today=today, rules=rules)
+
+
+def evaluate_facts(facts: Facts, config: PackConfig, *, today: date, rules: Sequence[Rule] = ALL_RULES) -> Evaluation:
+    """Judge facts that are collected already, as :func:`evaluate` does.
+
+    Args:
+        facts: The facts of one stack.
+        config: What was set.
+        today: The day on which suppressions are judged.
+        rules: The rules to ask.
+
+    Returns:
+        Every judgement.
+    """
     profile = profile_of(facts, config)
     found: list[Finding] = []
     asked: list[str] = []
@@ -81,8 +95,9 @@ def evaluate(
         Finding(READING_RULE, Verdict.ERROR, urn, f"the resource could not be read: {reason}", "mandatory")
         for urn, reason in facts.problems
     ]
-    found, used = _suppressed(found, config.suppressions, today)
-    found += _suppression_findings(config.suppressions, used, today)
+    meant = _of_this_stack(config.suppressions, found)
+    found, used = _suppressed(found, meant, today)
+    found += _suppression_findings(meant, used, today)
     strict = profile == "prod" if config.undecided_fails is None else config.undecided_fails
     return Evaluation(tuple(found), profile, facts.judged, strict, facts, tuple(asked))
 
@@ -112,6 +127,13 @@ def _judged(context: Context) -> list[Finding]:
         broke = f"the rule itself broke: {type(error).__name__}: {error}"
         found.append(context.finding(Verdict.ERROR, None, broke))
     return found
+
+
+def _of_this_stack(suppressions: Sequence[Suppression], findings: Iterable[Finding]) -> list[Suppression]:
+    """Suppressions that are meant for the stack: one file serves several, and what is for another is not unused."""
+    urn = next((finding.urn for finding in findings if finding.urn is not None), "")
+    stack = urn.removeprefix("urn:pulumi:").split("::")[0]
+    return [one for one in suppressions if one.stack is None or fnmatchcase(stack, one.stack)]
 
 
 def _suppressed(

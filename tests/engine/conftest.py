@@ -61,7 +61,8 @@ def project_copy(tmp_path: Path) -> Path:
     """A copy of the repository's project files: a test may edit them."""
     root = tmp_path / "project"
     root.mkdir()
-    shutil.copy(REPOSITORY / "Pulumi.yaml", root)
+    for name in ("Pulumi.yaml", "gpuyard-policy.yaml"):
+        shutil.copy(REPOSITORY / name, root)
     for folder in ("infra", "stacks"):
         shutil.copytree(REPOSITORY / folder, root / folder)
     return root

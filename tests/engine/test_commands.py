@@ -203,6 +203,7 @@ def test_version() -> None:
 
 def test_any_other_program_runs_in_the_sandbox_too(program) -> None:
     sandbox = program("import pulumi_aws as aws\naws.s3.Bucket('data')\n")
+    (sandbox.root / "gpuyard-policy.yaml").write_text("profile: dev\n")
     up = gpuyard("up", "test", "--policy-pack", str(POLICIES), root=sandbox.root)
     assert up.returncode == 0, up.stdout + up.stderr
     assert "aws:s3:Bucket data" in up.stdout

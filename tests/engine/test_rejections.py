@@ -31,6 +31,8 @@ COMPONENT_POOL = """
     }})
 """
 Program = Callable[..., Sandbox]
+# Of raw resources that are right in what a test is about, and nothing else: what prod demands besides is advice.
+DEVELOPMENT = "profile: dev\n"
 # Of a stack: what is changed at dotted paths ('...' takes a key out), the key that is wrong, and what is said of it.
 BAD_INPUT: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "wrong capacity step": (
@@ -191,7 +193,9 @@ def test_multi_gpu_training_without_nvlink_is_rejected(program: Program, pool: s
 @pytest.mark.parametrize("pool", [RAW_POOL, COMPONENT_POOL], ids=["raw", "component"])
 def test_training_with_nvswitch_and_serving_without_pass(program: Program, pool: str) -> None:
     for instance_type, task in (("p4d.24xlarge", "pretrain"), ("g5.12xlarge", "inference")):
-        preview = program(pool.format(instance_type=instance_type, task=task)).run("test", "preview")
+        sandbox = program(pool.format(instance_type=instance_type, task=task))
+        (sandbox.root / "gpuyard-policy.yaml").write_text(DEVELOPMENT)
+        preview = sandbox.run("test", "preview")
         assert preview.code == 0, preview.output
         assert "[FAB001]" not in preview.output
 
@@ -226,6 +230,7 @@ def test_the_replica_of_a_bucket_may_be_elsewhere(program: Program) -> None:
         {{"status": "Enabled", "destination": {{"bucket": there.arn}}}}])
     """
     )
+    (sandbox.root / "gpuyard-policy.yaml").write_text(DEVELOPMENT)
     preview = sandbox.run("test", "preview")
     assert preview.code == 0, preview.output
     assert "[STO001]" not in preview.output
@@ -256,9 +261,12 @@ def test_no_known_work_is_said_once_and_is_no_pass(program: Program) -> None:
             aws.ec2.Instance(name, instance_type="g5.48xlarge", ami="ami-1")
         """
     )
+    (sandbox.root / "gpuyard-policy.yaml").write_text(DEVELOPMENT)
     preview = sandbox.run("test", "preview")
     assert preview.code == 0, preview.output
-    assert preview.output.count("no work is known for 2 pool(s) (one, two)") == 1
+    told = [line for line in preview.output.splitlines() if "[FAB001]" in line]
+    assert len(told) == 1
+    assert "no work is known for 2 pool(s) (one, two)" in told[0]
 
 
 def test_wrong_program_value_is_one_error_without_traceback(program: Program) -> None:

@@ -125,6 +125,8 @@ def held(cloud: str, sandbox: Sandbox) -> Held:
     content = {"config": {f"{cloud}:region": NAMES[cloud].region, "gpuyard:cluster": description(cloud)}}
     with (sandbox.root / "stacks" / f"Pulumi.{STACK}.yaml").open("w", encoding="utf-8") as file:
         YAML().dump(content, file)
+    # What only prod demands, such as copies of snapshots, not every cloud's provider can do.
+    (sandbox.root / "gpuyard-policy.yaml").write_text("profile: staging\n")
     up = sandbox.up(STACK)
     assert up.code == 0, up.output
     assert "gpuyard@v0.1.0" in up.output, "the policy pack has judged it"

@@ -11,6 +11,8 @@ import pytest
 
 from gpuyard_policy.facts import NodePoolFact, Record, Unknown
 from gpuyard_policy.facts import alicloud as facts
+from gpuyard_policy.facts.alicloud_file_systems import CPFS_AS_MADE
+from gpuyard_policy.facts.alicloud_machines import NO_TOKENS
 from gpuyard_policy.facts.alicloud_pools import ATTACHMENT, CONFIGURATION, GROUP, INSTANCE, NODE_POOL, SECURITY_GROUP
 from gpuyard_policy.facts.among import Among
 from gpuyard_policy.facts.model import StorageFact
@@ -18,6 +20,7 @@ from tests.policy.resources import record
 
 LATER = Unknown("'x' is known only after the update")
 SET = "alicloud:ecs/ecsDeploymentSet:EcsDeploymentSet"
+TEMPLATE = "alicloud:ecs/ecsLaunchTemplate:EcsLaunchTemplate"
 SWITCH = "alicloud:vpc/switch:Switch"
 SCHEDULE = "alicloud:ecs/autoSnapshotPolicy:AutoSnapshotPolicy"
 EX = "ecs.ebmgn7ex.32xlarge"
@@ -119,6 +122,55 @@ def test_metadata_address_and_user_data():
     assert (open_one.metadata_hardened, open_one.public_address, open_one.user_data) == (False, True, "#!/bin/sh")
 
 
+RELEASE = "aliyun_3_x64_20G_alibase_20250117.vhd"
+PINNED = [
+    (RELEASE, True),
+    ("aliyun_3_9_x64_20G_uefi_alibase_20231219.vhd", True),
+    ("m-bp1f0a1b2c3d4e5f6a7b", True),
+    ("^aliyun_3_x64_20G_alibase_", False),
+    ("aliyun_3_x64_20G_alibase.vhd", False),
+    ("acs:ecs:aliyun-family", False),
+    ("", False),
+    (None, False),
+    (17.0, False),
+    (LATER, LATER),
+]
+
+
+@pytest.mark.parametrize(("image", "pinned"), PINNED)
+def test_an_image_stays_when_it_is_named_by_id(image: Any, pinned: Any):
+    assert machine(imageId=image).image_pinned == pinned
+    assert scaled(configuration={"imageId": image}).image_pinned == pinned
+    assert pool_of(made(NODE_POOL, "k", {"instanceTypes": [EX], "imageId": image})).image_pinned == pinned
+
+
+def test_a_family_or_a_name_is_looked_up_anew():
+    found = machine(imageFamily="acs:alibaba_cloud_linux_3_2104_lts_x64")
+    assert (found.image, found.image_pinned) == (None, False)
+    named = scaled(configuration={"imageName": "trainer"})
+    assert (named.image, named.image_pinned) == ("trainer", False)
+    both = scaled(configuration={"imageName": "trainer", "imageId": RELEASE})
+    assert (both.image, both.image_pinned) == (RELEASE, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "hardened"),
+    [
+        ({"httpTokens": "required"}, True),
+        ({"httpEndpoint": "disabled"}, True),
+        ({"httpEndpoint": "disabled", "httpTokens": LATER}, True),
+        ({"httpTokens": "optional"}, False),
+        ({"httpTokens": True}, False),
+        ({}, False),
+        ({"httpTokens": LATER}, LATER),
+        ({"httpEndpoint": LATER}, LATER),
+    ],
+)
+def test_whether_a_machine_asks_for_tokens(options: dict[str, Any], hardened: Any):
+    assert machine(**options).metadata_hardened == hardened
+    assert templated(options).metadata_hardened == hardened
+
+
 def test_disks_of_a_machine_have_their_level_and_policies():
     policy = made(SCHEDULE, "policy", {})
     one = made(
@@ -206,6 +258,63 @@ def test_a_group_without_configuration_says_so():
     assert found.elastic is False
 
 
+@pytest.mark.parametrize(
+    ("options", "hardened"),
+    [
+        ({"httpEndpoint": "disabled"}, True),
+        ({"httpEndpoint": "enabled"}, NO_TOKENS),
+        ({}, NO_TOKENS),
+        ({"httpEndpoint": 17.0}, NO_TOKENS),
+        ({"httpEndpoint": LATER}, LATER),
+        ({"httpTokens": "optional"}, False),
+        ({"httpTokens": "required"}, True),
+    ],
+)
+def test_a_scaling_configuration_cannot_ask_for_tokens(options: dict[str, Any], hardened: Any):
+    assert scaled(configuration=options).metadata_hardened == hardened
+
+
+def templated(props: dict[str, Any], **group: Any) -> NodePoolFact:
+    template = made(TEMPLATE, "t", {"instanceType": EX, "imageId": RELEASE, **props})
+    named = {"minSize": 0.0, "maxSize": 2.0, "launchTemplateId": LATER, **group}
+    return pool_of(made(GROUP, "g", named, {"launchTemplateId": [template.urn]}), template)
+
+
+def test_a_group_may_take_its_machines_from_a_launch_template():
+    found = templated({"httpTokens": "required", "userData": "#!/bin/sh"}, tags={"a": "group"})
+    assert (found.instance_types, found.metadata_hardened, found.user_data) == ((EX,), True, "#!/bin/sh")
+    assert (found.image, found.image_pinned, found.tags) == (RELEASE, True, {"a": "group"})
+    other = templated({}, launchTemplateVersion="Latest", launchTemplateOverrides=[{"instanceType": "ecs.gn7i-2x"}])
+    assert (other.instance_types, other.image_pinned) == (("ecs.gn7i-2x",), False)
+    assert templated({}, launchTemplateOverrides=LATER).instance_types == LATER
+    assert templated({"imageId": LATER}).image_pinned == LATER
+
+
+def test_a_launch_template_is_found_by_id_or_is_unknown():
+    by_id = made(GROUP, "g", {"launchTemplateId": "lt-1"})
+    template = made(TEMPLATE, "t", {"id": "lt-1", "instanceType": EX})
+    assert pool_of(by_id, template).instance_types == (EX,)
+    elsewhere = Unknown("its launch template is not in this stack")
+    found = pool_of(by_id)
+    assert (found.instance_types, found.metadata_hardened, found.image_pinned) == (elsewhere, elsewhere, elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("options", "hardened"),
+    [
+        ({"httpTokens": "required"}, True),
+        ({"httpTokens": "optional"}, False),
+        (None, False),
+        ("required", False),
+        (LATER, LATER),
+        ({"httpTokens": LATER}, LATER),
+    ],
+)
+def test_whether_a_kubernetes_pool_asks_for_tokens(options: Any, hardened: Any):
+    one = made(NODE_POOL, "k", {"instanceTypes": [EX], "instanceMetadataOptions": options})
+    assert pool_of(one).metadata_hardened == hardened
+
+
 def test_a_hook_is_told_before_a_node_goes():
     assert scaled().handles_interruption is False
     hook = made("alicloud:ess/lifecycleHook:LifecycleHook", "h", {}, {"scalingGroupId": [f"{urn_of_group()}"]})
@@ -276,7 +385,68 @@ def test_the_target_of_a_replication_is_a_replica():
 def test_a_parallel_file_system_is_in_its_zone():
     one = made(facts.FILE_SYSTEM, "f", {"fileSystemType": "cpfs", "zoneId": "cn-hangzhou-b"})
     found = read_by(facts.storage, one)
-    assert (found.parallel, found.zone, found.region, found.encrypted) == (True, "cn-hangzhou-b", "cn-hangzhou", False)
+    assert (found.parallel, found.zone, found.region) == (True, "cn-hangzhou-b", "cn-hangzhou")
+
+
+def file_system(**props: Any) -> StorageFact:
+    return read_by(facts.storage, made(facts.FILE_SYSTEM, "f", props))
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "encrypted"),
+    [
+        (None, None, False),
+        ("standard", 1.0, True),
+        ("extreme", 2.0, True),
+        ("extreme", 0.0, False),
+        ("extreme", "yes", False),
+        ("extreme", LATER, LATER),
+        ("cpfs", None, CPFS_AS_MADE),
+        ("cpfsse", None, CPFS_AS_MADE),
+        ("cpfs", "yes", CPFS_AS_MADE),
+        ("cpfs", 0.0, False),
+        ("cpfs", 1.0, True),
+        ("cpfs", LATER, LATER),
+        (LATER, None, LATER),
+        (LATER, 1.0, True),
+    ],
+)
+def test_whether_a_file_system_is_encrypted(kind: Any, asked: Any, encrypted: Any):
+    assert file_system(fileSystemType=kind, encryptType=asked).encrypted == encrypted
+
+
+def untold(storage: str) -> Unknown:
+    return Unknown(f"the catalog does not tell the throughput of {storage}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "storage", "capacity", "throughput"),
+    [
+        ("cpfs", "advance_100", 7200.0, 703.125),
+        ("cpfs", "advance_200", 7200.0, 1406.25),
+        ("cpfs", "advance_200", 1048576.0, 20000),
+        ("cpfs", "economic", 7200.0, untold("cpfs economic")),
+        ("cpfs", None, 7200.0, Unknown("it names no storage type")),
+        ("cpfs", "advance_100", None, Unknown("it names no capacity")),
+        ("cpfs", "advance_100", "7200", Unknown("it names no capacity")),
+        ("cpfs", "advance_100", LATER, LATER),
+        ("cpfs", LATER, 7200.0, LATER),
+        ("cpfsse", "advance_100", 7200.0, untold("cpfsse advance_100")),
+        ("extreme", "standard", 100.0, 150),
+        ("extreme", "standard", 2048.0, 600),
+        ("extreme", "standard", 9000.0, 1200),
+        ("extreme", "standard", 50.0, untold("extreme standard")),
+        ("extreme", "advance", 2048.0, untold("extreme advance")),
+        ("extreme", "standard", LATER, LATER),
+        ("standard", "Performance", None, None),
+        (None, "Capacity", None, None),
+        (17.0, "Capacity", None, None),
+        (LATER, "advance_100", 7200.0, LATER),
+    ],
+)
+def test_how_fast_a_file_system_is(kind: Any, storage: Any, capacity: Any, throughput: Any):
+    found = file_system(fileSystemType=kind, protocolType="cpfs", storageType=storage, capacity=capacity)
+    assert found.throughput_mb_per_s == throughput
 
 
 # --- disks, schedules, groups, rights

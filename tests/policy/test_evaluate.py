@@ -121,3 +121,13 @@ def test_a_resource_that_no_fact_can_be_built_of_is_an_error_and_hides_no_other(
     assert errors[0].message == "the resource could not be read: TypeError: no such shape"
     assert [one.urn for one in found.of(Verdict.FAIL)] == [urn(INSTANCE, "a")]
     assert found.judged == 2
+
+
+def test_a_suppression_for_another_stack_is_neither_used_nor_useless() -> None:
+    def verdicts(stack: str) -> list[tuple[str, Verdict]]:
+        one = {"rule": "FAB001", "resource": "a", "reason": "accepted until the move", "stack": stack}
+        found = evaluate([machine("a")], parse_config({"suppressions": [one]}), today=DAY, rules=[RULE])
+        return [(each.rule_id, each.verdict) for each in found.findings]
+
+    assert verdicts("test") == verdicts("te*") == [("FAB001", Verdict.SUPPRESSED)]
+    assert verdicts("prod") == [("FAB001", Verdict.FAIL)]

@@ -18,12 +18,23 @@ from pulumi_policy import (
 )
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
 
-from gpuyard_policy.config import PackConfig
+from gpuyard_policy.config import PackConfig, parse_config
 from gpuyard_policy.evaluate import evaluate
-from gpuyard_policy.facts import Facts, Record, Unknown, aws, collect_facts
-from gpuyard_policy.pack import UNDECIDED_POLICY, plain, policies
+from gpuyard_policy.facts import Facts, Record, Unknown, collect_facts
+from gpuyard_policy.facts.aws_buckets import BUCKETS
+from gpuyard_policy.facts.aws_machines import CONFIGURATION
+from gpuyard_policy.facts.aws_storage import FILE_SYSTEMS
+from gpuyard_policy.facts.aws_templates import EKS_NODE_GROUP, FLEET, SPOT_REQUEST
+from gpuyard_policy.pack import (
+    ADVICE_POLICY,
+    FINAL_POLICY,
+    SETTINGS_POLICY,
+    UNDECIDED_POLICY,
+    plain,
+    policies,
+)
 from gpuyard_policy.rules import ALL_RULES
-from tests.policy.resources import BUCKET, GROUP, INSTANCE, LUSTRE, TEMPLATE, urn
+from tests.policy.resources import BUCKET, GROUP, INSTANCE, LUSTRE, REPLICATION, TEMPLATE, urn
 
 
 def resource(kind: str, name: str, props: dict[str, Any]) -> PolicyResource:
@@ -32,9 +43,11 @@ def resource(kind: str, name: str, props: dict[str, Any]) -> PolicyResource:
     return PolicyResource(kind, unknown_checking_proxy(props), urn(kind, name), name, options, provider, None, [], {})
 
 
-def run(resources: list[PolicyResource], config: dict[str, Any] | None = None) -> dict[str, list[str]]:
+def run(
+    resources: list[PolicyResource], config: dict[str, Any] | None = None, settings: PackConfig | None = None
+) -> dict[str, list[str]]:
     reported: dict[str, list[str]] = {}
-    for policy in policies():
+    for policy in policies(settings, lambda: date(2026, 12, 1)):
         assert isinstance(policy, StackValidationPolicy)
         messages = reported.setdefault(policy.name, [])
         args = StackValidationArgs(resources, config or {}, {})
@@ -42,13 +55,84 @@ def run(resources: list[PolicyResource], config: dict[str, Any] | None = None) -
     return reported
 
 
-def test_the_two_headline_rules_are_mandatory_and_the_open_questions_advisory() -> None:
+def test_each_rule_has_a_policy_with_the_strictest_level_it_can_have() -> None:
     levels = {policy.name: policy.enforcement_level for policy in policies()}
-    assert levels == {
-        "multi-gpu-training-needs-nvlink": EnforcementLevel.MANDATORY,
-        "storage-in-the-nodes-region": EnforcementLevel.MANDATORY,
-        UNDECIDED_POLICY: EnforcementLevel.ADVISORY,
-    }
+    assert len(levels) == len(ALL_RULES) + 4
+    assert levels["multi-gpu-training-needs-nvlink"] is EnforcementLevel.MANDATORY
+    assert levels["production-data-is-protected"] is EnforcementLevel.MANDATORY
+    assert levels["spot-pool-has-several-types"] is EnforcementLevel.ADVISORY
+    assert {levels[ADVICE_POLICY], levels[UNDECIDED_POLICY]} == {EnforcementLevel.ADVISORY}
+    assert {levels[FINAL_POLICY], levels[SETTINGS_POLICY]} == {EnforcementLevel.MANDATORY}
+
+
+def test_the_settings_decide_which_policies_there_are_and_how_strict_they_are() -> None:
+    settings = parse_config({"profile": "dev", "rules": {"FAB001": {"level": "disabled"}}})
+    levels = {policy.name: policy.enforcement_level for policy in policies(settings)}
+    assert "multi-gpu-training-needs-nvlink" not in levels
+    assert "production-data-is-protected" not in levels, "disabled in dev"
+    assert levels["multi-node-training-needs-rdma"] is EnforcementLevel.ADVISORY
+
+
+def test_what_is_only_advice_in_an_environment_is_reported_as_advice() -> None:
+    tags = {"gpuyard:task": "inference", "gpuyard:environment": "dev"}
+    open_node = {"instanceType": "g5.12xlarge", "associatePublicIpAddress": True, "tags": tags}
+    dev = run([resource(INSTANCE, "dev", open_node)])
+    assert dev["no-public-address-on-gpu-nodes"] == []
+    assert any("[ACC002]" in text for text in dev[ADVICE_POLICY])
+    prod = run([resource(INSTANCE, "prod", {**open_node, "tags": {**tags, "gpuyard:environment": "prod"}})])
+    assert len(prod["no-public-address-on-gpu-nodes"]) == 1
+    assert not any("[ACC002]" in text for text in prod[ADVICE_POLICY])
+
+
+@pytest.mark.parametrize("undecided_fails", [True, False])
+def test_a_mandatory_rule_that_stays_undecided_fails_where_that_is_set(undecided_fails: bool) -> None:
+    settings = PackConfig(undecided_fails=undecided_fails)
+    nothing_open = [resource(INSTANCE, "a", {"instanceType": "p9.666xlarge", "tags": {"gpuyard:task": "lora"}})]
+    final = run(nothing_open, settings=settings)
+    assert any("[FAB001] cannot tell" in text for text in final[FINAL_POLICY]) is undecided_fails
+    assert any("[FAB001] cannot tell" in text for text in final[UNDECIDED_POLICY]) is not undecided_fails
+    preview = run([*nothing_open, resource(BUCKET, "b", {"bucket": UNKNOWN_STRING_VALUE})], settings=settings)
+    assert preview[FINAL_POLICY] == [], "in a preview more will become known"
+    assert any("[FAB001] cannot tell" in text for text in preview[UNDECIDED_POLICY])
+
+
+def test_a_run_that_judged_nothing_says_so() -> None:
+    told = run([resource("random:index/x:X", "x", {})])[UNDECIDED_POLICY]
+    assert told[0] == "nothing was judged, and that is no pass: of 1 resources none is of a cloud that is known."
+
+
+def test_suppressed_findings_are_no_violations_and_useless_suppressions_are() -> None:
+    bad = resource(INSTANCE, "bad", {"instanceType": "g5.12xlarge", "tags": {"gpuyard:task": "lora"}})
+    named = {"rule": "FAB001", "reason": "accepted until the move"}
+    settings = parse_config({"suppressions": [{**named, "resource": "bad"}, {**named, "resource": "nobody"}]})
+    told = run([bad], settings=settings)
+    assert told["multi-gpu-training-needs-nvlink"] == []
+    assert ["suppresses nothing" in text for text in told[SETTINGS_POLICY]] == [True]
+
+
+def test_a_policys_own_threshold_counts_for_its_rule() -> None:
+    store = {"storageCapacity": 1200.0, "perUnitStorageThroughput": 250.0, "deploymentType": "PERSISTENT_2"}
+    node = resource(INSTANCE, "a", {"instanceType": "p4d.24xlarge", "tags": {"gpuyard:task": "lora"}})
+    told = [
+        run([node, resource(LUSTRE, "fs", store)], {"throughput_mb_per_s": least})["file-system-is-fast-enough"]
+        for least in (100.0, 10_000.0)
+    ]
+    assert told[0] == []
+    assert "less than 10000" in told[1][0]
+
+
+def test_the_facts_are_collected_once_for_all_policies_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpuyard_policy import pack
+
+    asked: list[int] = []
+
+    def counted(records: list[Record]) -> Facts:
+        asked.append(len(records))
+        return collect_facts(records)
+
+    monkeypatch.setattr(pack, "collect_facts", counted)
+    run([resource(INSTANCE, "a", {"instanceType": "g5.12xlarge"})], {"task": "lora"})
+    assert asked == [1]
 
 
 def test_one_unknown_value_hides_neither_its_siblings_nor_the_next_resource() -> None:
@@ -65,8 +149,9 @@ def test_one_unknown_value_hides_neither_its_siblings_nor_the_next_resource() ->
     )
     assert "pool 'bad' trains (lora)" in reported["multi-gpu-training-needs-nvlink"][0]
     assert "bucket 'data' is in eu-west-1" in reported["storage-in-the-nodes-region"][0]
-    assert len(reported[UNDECIDED_POLICY]) == 1
-    assert "'instanceType' is known only after the update" in reported[UNDECIDED_POLICY][0]
+    open_ones = [text for text in reported[UNDECIDED_POLICY] if "[FAB001]" in text]
+    assert len(open_ones) == 1
+    assert "'instanceType' is known only after the update" in open_ones[0]
 
 
 def test_the_packs_config_names_the_work_of_untagged_pools() -> None:
@@ -100,7 +185,7 @@ KEYS = st.sampled_from(
      "instanceTypes", "scalingConfig", "launchTemplateConfigs", "rules", "bucket", "arn", "id", "availabilityZones"]
 )  # fmt: skip
 TYPES = [
-    GROUP, TEMPLATE, INSTANCE, BUCKET, LUSTRE, aws.FLEET, aws.EKS_NODE_GROUP, aws.CONFIGURATION, *aws.REPLICATIONS,
+    GROUP, TEMPLATE, INSTANCE, BUCKET, LUSTRE, FLEET, EKS_NODE_GROUP, CONFIGURATION, REPLICATION,
     "aws:ec2/vpc:Vpc", "random:index/x:X",
 ]  # fmt: skip
 
@@ -123,9 +208,9 @@ def test_random_resource_graphs_never_crash_facts_or_rules(records: list[Record]
     assert facts.problems == ()
     types = {record.urn: record.type for record in records}
     assert {types[pool.urn] for pool in facts.node_pools} <= {
-        GROUP, TEMPLATE, INSTANCE, aws.FLEET, aws.EKS_NODE_GROUP, aws.SPOT_REQUEST
+        GROUP, TEMPLATE, INSTANCE, FLEET, EKS_NODE_GROUP, SPOT_REQUEST
     }  # fmt: skip
-    assert {types[item.urn] for item in facts.storage} <= {*aws.BUCKETS, *aws.FILE_SYSTEMS}
+    assert {types[item.urn] for item in facts.storage} <= {*BUCKETS, *FILE_SYSTEMS}
     assert not evaluate(records, PackConfig(), today=date(2026, 12, 1)).broken
 
 
@@ -138,3 +223,5 @@ def test_every_rule_says_what_why_and_what_to_do(rule: Any) -> None:
     assert rule.title.endswith(".")
     assert len(rule.rationale) > 40
     assert len(rule.remedy) > 20
+    assert all(rule.example)
+    assert all(one.unit and one.meaning and one.source for one in rule.thresholds.values())

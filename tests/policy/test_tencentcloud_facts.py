@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import gzip
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gpuyard.sandbox.workspace import read_project
 from gpuyard_policy.facts import Facts, Record, Unknown, collect_facts
+from gpuyard_policy.sources.in_process import run_stack
 from tests.policy.resources import record
 from tests.unit.clouds.tencentcloud.helpers import RDMA, REGION, SPOT, rendered
 
@@ -23,8 +30,13 @@ NATIVE_POOL = "tencentcloud:Kubernetes/nativeNodePool:NativeNodePool"
 DISK = "tencentcloud:Cbs/storage:Storage"
 POLICY = "tencentcloud:Cbs/snapshotPolicy:SnapshotPolicy"
 ATTACHMENT = "tencentcloud:Cbs/snapshotPolicyAttachment:SnapshotPolicyAttachment"
+ALARM = "tencentcloud:Monitor/alarmPolicy:AlarmPolicy"
+PROMETHEUS_RULE = "tencentcloud:Monitor/tmpAlertRule:TmpAlertRule"
+PROMETHEUS_GROUP = "tencentcloud:Monitor/tmpAlertGroup:TmpAlertGroup"
+PROMETHEUS_TKE = "tencentcloud:Monitor/tmpTkeAlertPolicy:TmpTkeAlertPolicy"
 CFS = "tencentcloud:Cfs/fileSystem:FileSystem"
 BUCKET = "tencentcloud:Cos/bucket:Bucket"
+BUCKET_POLICY = "tencentcloud:Cos/bucketPolicy:BucketPolicy"
 SUBNET = "tencentcloud:Subnet/instance:Instance"
 SECURITY_GROUP = "tencentcloud:Security/group:Group"
 RULE_SET = "tencentcloud:Security/groupRuleSet:GroupRuleSet"
@@ -220,9 +232,73 @@ def test_pools_of_kubernetes_are_pools():
     assert native.elastic is False
 
 
+IN_A_TEMPLATE = Unknown("its launch template is not in this stack")
+
+
+@pytest.mark.parametrize("kind", [MACHINE, MACHINES, WORKSPACE])
+@pytest.mark.parametrize(
+    ("given", "image", "pinned"),
+    [
+        ({"imageId": "img-6346f44d"}, "img-6346f44d", True),
+        ({"imageId": "TencentOS Server 4"}, "TencentOS Server 4", False),
+        ({}, None, False),
+        ({"imageId": LATER}, LATER, LATER),
+        ({"imageId": 17.0}, None, False),
+        ({"launchTemplateId": "lt-1"}, IN_A_TEMPLATE, IN_A_TEMPLATE),
+        ({"launchTemplateId": LATER}, IN_A_TEMPLATE, IN_A_TEMPLATE),
+        ({"launchTemplateId": "lt-1", "imageId": "img-1"}, "img-1", True),
+    ],
+)
+def test_an_image_stays_when_it_is_named_by_id(kind: str, given: dict[str, Any], image: Any, pinned: Any):
+    found = pool(of(kind, "m", {"instanceType": "x", **given}))
+    assert (found.image, found.image_pinned) == (image, pinned)
+
+
+@pytest.mark.parametrize(
+    ("given", "image", "pinned"),
+    [
+        ({"imageId": "img-1"}, "img-1", True),
+        ({"imageFamily": "ours"}, "ours", False),
+        ({"imageFamily": LATER}, LATER, LATER),
+        ({}, None, False),
+    ],
+)
+def test_the_image_of_a_group_is_that_of_its_configuration(given: dict[str, Any], image: Any, pinned: Any):
+    found = pool(*scaled({"instanceTypes": ["x"], **given}, by_id=False))
+    assert (found.image, found.image_pinned) == (image, pinned)
+
+
+def test_nobody_knows_the_image_of_a_configuration_elsewhere():
+    found = pool(of(GROUP, "g", {"configurationId": "asc-9"}))
+    unknown = Unknown("its scaling configuration is not in this stack")
+    assert (found.image, found.image_pinned, found.user_data, found.purchase) == (unknown, unknown, unknown, unknown)
+
+
+@pytest.mark.parametrize(
+    ("system", "pinned"),
+    [("img-1", True), ("tlinux2.4x86_64", False), (None, False), (LATER, LATER), (17.0, False)],
+)
+def test_the_image_of_kubernetes_nodes_is_their_system(system: Any, pinned: Any):
+    assert pool(of(NODE_POOL, "k", {"nodeOs": system})).image_pinned == pinned
+
+
+def test_the_cloud_chooses_the_image_of_native_nodes():
+    found = pool(of(NATIVE_POOL, "n", {"native": {"replicas": 1.0}}))
+    assert (found.image, found.image_pinned) == (None, False)
+
+
+@pytest.mark.parametrize("kind", [MACHINE, MACHINES, WORKSPACE, GROUP, NODE_POOL, NATIVE_POOL])
+def test_no_pool_can_ask_for_tokens_of_the_metadata_service(kind: str):
+    found = pool(of(kind, "m", {"instanceType": "x"}))
+    assert found.metadata_hardened == Unknown("the provider cannot ask for session tokens of the metadata service")
+
+
 @pytest.mark.parametrize(
     "kind",
-    [MACHINE, MACHINES, WORKSPACE, GROUP, NODE_POOL, NATIVE_POOL, DISK, CFS, BUCKET, RULE_SET, LITE_RULE, POLICY],
+    [
+        *(MACHINE, MACHINES, WORKSPACE, GROUP, NODE_POOL, NATIVE_POOL, DISK, CFS, BUCKET, RULE_SET, LITE_RULE, POLICY),
+        *(ALARM, PROMETHEUS_RULE, PROMETHEUS_GROUP, PROMETHEUS_TKE, BUCKET_POLICY),
+    ],
 )
 @pytest.mark.parametrize("odd", [LATER, 17.0, "text", [], {}, None, [LATER], [None]])
 def test_no_shape_of_a_property_breaks_the_reading(kind: str, odd: Any):
@@ -230,7 +306,8 @@ def test_no_shape_of_a_property_breaks_the_reading(kind: str, odd: Any):
         "instanceType instanceTypes instanceChargeType spotMaxPrice tags dataDisks userData availabilityZone zones "
         "maxSize minSize configurationId autoScalingConfig native taints orderlySecurityGroups securityGroupIds "
         "tagSpecifications internetAccessible storageType encrypt lifecycleRules replicaRules acl ingresses egresses "
-        "securityGroupId retentionDays instanceCount placement internetMaxBandwidthOut"
+        "securityGroupId retentionDays instanceCount placement internetMaxBandwidthOut imageId imageFamily nodeOs "
+        "launchTemplateId capacity conditions conditonTemplateId enable expr rules ruleState alertRule policy bucket"
     )
     facts(of(kind, "odd", dict.fromkeys(names.split(), odd)))
 
@@ -249,7 +326,7 @@ def test_a_disk_knows_the_schedules_that_are_attached_to_it(by_id: bool):
     (only,) = found.disks
     assert (only.disk_type, only.size_gib, only.encrypted, only.schedules) == ("CLOUD_HSSD", 100, True, (policy.urn,))
     (schedule,) = found.schedules
-    assert (schedule.attached, schedule.keep_days, schedule.copies) == ((disk.urn,), 14, ())
+    assert (schedule.attached, schedule.keep_days) == ((disk.urn,), 14)
     assert schedule.target_tags is None
 
 
@@ -258,7 +335,39 @@ def test_a_schedule_without_retention_keeps_the_clouds_seven_days():
     assert schedule.keep_days == 7
 
 
+@pytest.mark.parametrize("props", [{}, {"retentionDays": LATER}, {"retentionDays": "text"}])
+def test_the_provider_copies_no_snapshots_whatever_a_schedule_says(props: dict[str, Any]):
+    (schedule,) = facts(of(POLICY, "p", props)).schedules
+    assert isinstance(schedule.copies, Unknown)
+    assert "the provider cannot copy snapshots to another region" in schedule.copies.why
+
+
 # --- storage
+
+
+@pytest.mark.parametrize(
+    ("props", "speed"),
+    [
+        ({"storageType": "TP", "capacity": 40960.0}, pytest.approx(8588)),
+        ({"storageType": "TB", "capacity": 40960.0}, pytest.approx(4296)),
+        ({"storageType": "TB", "capacity": 2048000.0}, pytest.approx(104857.6)),
+        ({"storageType": "TP"}, Unknown("it names no capacity, which CFS Turbo needs")),
+        ({"storageType": "TP", "capacity": "text"}, Unknown("it names no capacity, which CFS Turbo needs")),
+        ({"storageType": "TP", "capacity": LATER}, LATER),
+        (
+            {"storageType": "THP", "capacity": 40960.0},
+            Unknown("the catalog does not tell the throughput of CFS Turbo THP"),
+        ),
+        ({"storageType": LATER, "capacity": 40960.0}, LATER),
+        ({"storageType": "SD"}, None),
+        ({"storageType": "HP", "capacity": LATER}, None),
+        ({"storageType": 17.0}, None),
+        ({}, None),
+    ],
+)
+def test_a_turbo_file_system_is_as_fast_as_its_capacity_makes_it(props: dict[str, Any], speed: Any):
+    (found,) = facts(of(CFS, "f", props)).file_systems
+    assert found.throughput_mb_per_s == speed
 
 
 def test_a_turbo_file_system_is_parallel_and_in_its_zone():
@@ -291,6 +400,157 @@ def test_the_target_of_a_replication_is_a_replica(rules: Any, depends: bool):
 def test_a_tag_marks_a_replica():
     (found,) = facts(of(BUCKET, "copy", {"tags": {"gpuyard:role": "replica"}})).buckets
     assert found.is_replica is True
+
+
+TLS: dict[str, Any] = {
+    "principal": {"qcs": ["qcs::cam::anyone:anyone"]},
+    "effect": "deny",
+    "action": ["*"],
+    "resource": ["qcs::cos:ap-beijing:uid/1250000000:b-125/*"],
+    "condition": {"bool_equal": {"cos:secure-transport": "false"}},
+}
+
+
+def with_policy(policy: Any, *, by_name: bool = False) -> Any:
+    """Whether a bucket with a policy refuses plain HTTP."""
+    bucket = of(BUCKET, "b", {"bucket": "b-125"})
+    named, depends = ("b-125", {}) if by_name else (LATER, {"bucket": [bucket.urn]})
+    (found,) = facts(bucket, of(BUCKET_POLICY, "p", {"bucket": named, "policy": policy}, depends)).buckets
+    return found.https_only
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"effect": "Deny", "principal": "*", "action": "name/cos:*", "resource": "*"},
+        {"condition": {"bool_equal": {"cos:secure-transport": [False]}}},
+    ],
+)
+def test_a_policy_refuses_plain_http(changes: dict[str, Any], by_name: bool):
+    document = {"version": "2.0", "statement": [{**TLS, "effect": "allow"}, {**TLS, **changes}]}
+    assert with_policy(json.dumps(document), by_name=by_name) is True
+    assert with_policy(document, by_name=by_name) is True
+
+
+def test_a_policy_in_capitals_says_the_same():
+    assert with_policy({"Statement": {key.capitalize(): value for key, value in TLS.items()}}) is True
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("effect", "allow"),
+        ("principal", {"qcs": ["qcs::cam::uin/100000000001:uin/100000000002"]}),
+        ("action", ["name/cos:GetObject"]),
+        ("resource", ["qcs::cos:ap-beijing:uid/1250000000:b-125/releases/*"]),
+        ("condition", {"bool_equal": {"cos:secure-transport": "true"}}),
+        ("condition", None),
+    ],
+)
+def test_a_policy_that_leaves_something_open_does_not_refuse_plain_http(key: str, value: Any):
+    assert with_policy({"statement": [{**TLS, key: value}]}) is False
+    assert with_policy({"statement": [{**TLS, key: LATER}]}) == LATER
+
+
+@pytest.mark.parametrize(
+    ("policy", "only"),
+    [
+        (LATER, LATER),
+        ({"statement": LATER}, LATER),
+        ({"statement": [LATER]}, LATER),
+        ({"statement": [LATER, TLS]}, True),
+        ({"statement": [{**TLS, "effect": "allow", "action": LATER}]}, False),
+        ("no JSON", False),
+        (17.0, False),
+        (None, False),
+        ({}, False),
+    ],
+)
+def test_a_policy_of_another_shape_is_no_yes(policy: Any, only: Any):
+    assert with_policy(policy) == only
+
+
+def test_a_bucket_without_a_policy_of_its_own_answers_plain_http():
+    bucket, other = of(BUCKET, "b", {"bucket": "b-125"}), of(BUCKET, "o", {"bucket": "o-125"})
+    policy = of(
+        BUCKET_POLICY, "p", {"bucket": "o-125", "policy": json.dumps({"statement": [TLS]})}, {"policy": [bucket.urn]}
+    )
+    found = {one.name: one.https_only for one in facts(bucket, other, policy).buckets}
+    assert found == {"b": False, "o": True}
+
+
+# --- alarms
+
+
+def watching(kind: str, props: dict[str, Any]) -> Any:
+    (only,) = facts(of(kind, "a", props)).alarms
+    return only.watches_gpus
+
+
+def rules_of(*metrics: Any) -> dict[str, Any]:
+    return {"conditions": {"isUnionRule": 0.0, "rules": [{"metricName": metric} for metric in metrics]}}
+
+
+@pytest.mark.parametrize(
+    ("props", "watches"),
+    [
+        (rules_of("GpuUtil"), True),
+        (rules_of("CpuUsage", "gpu_util"), True),
+        (rules_of("K8sPodRateGpuUsedNode"), True),
+        (rules_of("k8s_pod_rate_gpu_used_node"), True),
+        (rules_of("GpuMemUsage"), False),
+        (rules_of("CpuUsage"), False),
+        (rules_of(LATER), LATER),
+        (rules_of(LATER, "GpuUtil"), True),
+        (rules_of(17.0), False),
+        (rules_of(True), False),
+        ({"conditions": LATER}, LATER),
+        ({"conditions": {"rules": LATER}}, LATER),
+        ({"eventConditions": [{"metricName": "ping_unreachable"}]}, False),
+        ({"conditonTemplateId": 7.0}, Unknown("its conditions are in a template, which the stack does not hold")),
+        ({**rules_of("GpuUtil"), "enable": 0.0}, False),
+        ({**rules_of("GpuUtil"), "enable": 1.0}, True),
+        ({**rules_of("GpuUtil"), "enable": LATER}, LATER),
+        ({**rules_of("CpuUsage"), "enable": LATER}, False),
+        ({}, False),
+    ],
+)
+def test_an_alarm_watches_gpus_when_one_of_its_metrics_is_their_utilization(props: dict[str, Any], watches: Any):
+    found = watching(ALARM, props)
+    assert found == watches
+    assert isinstance(found, (bool, Unknown))
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrap"),
+    [
+        (PROMETHEUS_RULE, lambda expression: {"expr": expression}),
+        (PROMETHEUS_GROUP, lambda expression: {"rules": [{"expr": "up == 0"}, {"expr": expression}]}),
+        (PROMETHEUS_TKE, lambda expression: {"alertRule": {"rules": [{"rule": expression}]}}),
+    ],
+)
+@pytest.mark.parametrize(
+    ("expression", "watches"),
+    [("avg(DCGM_FI_DEV_GPU_UTIL) < 30", True), ("up == 0", False), (LATER, LATER), (None, False), (17.0, False)],
+)
+def test_a_rule_of_prometheus_watches_gpus_by_its_expression(kind: str, wrap: Any, expression: Any, watches: Any):
+    found = watching(kind, wrap(expression))
+    assert found == watches
+    assert isinstance(found, (bool, Unknown))
+
+
+@pytest.mark.parametrize("state", [(PROMETHEUS_RULE, 3.0, False), (PROMETHEUS_RULE, 2.0, True)])
+def test_a_rule_that_is_switched_off_watches_nothing(state: tuple[str, float, bool]):
+    kind, code, watches = state
+    assert watching(kind, {"expr": "DCGM_FI_DEV_GPU_UTIL", "ruleState": code}) is watches
+    assert watching(PROMETHEUS_GROUP, {"rules": [{"expr": "DCGM_FI_DEV_GPU_UTIL", "state": code}]}) is watches
+
+
+@pytest.mark.parametrize("kind", [PROMETHEUS_GROUP, PROMETHEUS_TKE])
+def test_rules_that_are_not_known_are_not_judged(kind: str):
+    assert watching(kind, {"rules": LATER, "alertRule": LATER}) == LATER
 
 
 # --- security groups
@@ -375,6 +635,16 @@ def as_records(rendered: Any) -> list[Record]:
     ]
 
 
+@pytest.fixture
+def event_loop_to_render_in() -> Iterator[None]:
+    """A loop for the engine's client: a stack that ran before in this thread leaves it without one."""
+    asyncio.set_event_loop(asyncio.new_event_loop())
+    yield
+    asyncio.get_event_loop().close()
+    asyncio.set_event_loop(asyncio.new_event_loop())
+
+
+@pytest.mark.usefixtures("event_loop_to_render_in")
 def test_the_facts_of_gpuyards_own_pools_are_what_was_asked_for():
     spot = pool(*as_records(rendered({**SPOT, "on_demand_nodes": 0})))
     assert (spot.purchase, spot.spot_price_limit, spot.elastic) == ("spot", 2.5, True)
@@ -388,3 +658,21 @@ def test_the_facts_of_gpuyards_own_pools_are_what_was_asked_for():
     assert (group.open_to_itself_in, group.open_to_itself_out) == (True, True)
     assert found.ingress == ()
     assert all(one.security_groups == (group.urn,) for one in found.node_pools)
+
+
+def test_the_facts_of_the_example_of_production_are_known():
+    root = Path(__file__).parents[2]
+    with ThreadPoolExecutor(1) as elsewhere:  # a stack that ran leaves its thread without an event loop
+        source = elsewhere.submit(run_stack, read_project(root), "tencentcloud-prod", root).result()
+    found = collect_facts(source.records)
+    assert all(one.image_pinned is True for one in found.node_pools)
+    assert [one.throughput_mb_per_s for one in found.file_systems] == [pytest.approx(8588)]
+    assert [one.https_only for one in found.buckets] == [True, True]
+    watching = {one.name: one.watches_gpus for one in found.alarms}
+    assert watching == {
+        "tencentcloud-prod-train-gpu-idle": True,
+        "tencentcloud-prod-train-gpu-memory": False,
+        "tencentcloud-prod-train-node-lost": False,
+        "tencentcloud-prod-prepare-gpu-idle": True,
+        "tencentcloud-prod-prepare-gpu-memory": False,
+    }

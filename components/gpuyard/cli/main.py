@@ -14,7 +14,9 @@ from rich.console import Console
 
 from gpuyard import __version__
 from gpuyard.cli.catalog import catalog_app
+from gpuyard.cli.check import check
 from gpuyard.cli.plan import plan
+from gpuyard.cli.rules import rules
 from gpuyard.sandbox.cloud import DamagedError
 from gpuyard.sandbox.engine import EngineMissingError, find_engine
 from gpuyard.sandbox.workspace import BusyError
@@ -49,10 +51,12 @@ Folder = Annotated[
 ]
 HERE = Path()
 # Commands that only answer: there is nothing that a mistake could have started.
-QUERIES = ("catalog", "plan")
+QUERIES = ("catalog", "check", "plan", "rules")
 
 app.add_typer(catalog_app)
 app.command()(plan)
+app.command()(check)
+app.command()(rules)
 
 
 @app.callback(invoke_without_command=True)

@@ -13,7 +13,6 @@ from gpuyard.catalog.prices import PriceBook
 from gpuyard.cli.catalog_output import note
 from gpuyard.cli.plan_input import all_of, parse_options, plan_format
 from gpuyard.cli.plan_view import print_plan_json, show_plan
-from gpuyard.cli.plan_write import target_of, write_stack_file
 from gpuyard.planning.workload import plan_workload
 
 _WORK, _MODEL, _TRAINING, _SERVING, _PLACE, _FILE = (
@@ -113,6 +112,9 @@ def plan(
     ] = False,
 ) -> None:
     """Plan a workload: memory, layout, fabric, storage, time, and the instance types that have what it needs."""
+    # What plans a whole stack is loaded by this command alone.
+    from gpuyard.cli.plan_write import target_of, write_stack_file
+
     # The parameters that are named like the request's fields are the request; a test holds the two together.
     wanted, form, target, book = all_of(
         lambda: parse_options(context.params),

@@ -15,7 +15,7 @@ from gpuyard.catalog import regions, zone_belongs_to
 from gpuyard.planning.check import check_stack_file
 from gpuyard.planning.workload import Candidate, WorkloadPlan, WorkloadRequest
 from gpuyard.planning.workload.stack_file import StackPlace, stack_file_text
-from gpuyard.spec.models import Cloud, Environment
+from gpuyard.spec.base import Cloud, Environment
 from gpuyard.spec.problems import Problem, SpecError, did_you_mean, dotted, one_of
 from gpuyard.spec.stack_file import read_stack_file
 from gpuyard.spec.values import Name

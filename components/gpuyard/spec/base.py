@@ -4,6 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+Cloud = Literal["aws", "alicloud", "tencentcloud"]
+Environment = Literal["dev", "staging", "prod"]
 Task = Literal["pretrain", "full_finetune", "lora", "rl", "vision", "inference"]
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gpuyard.spec.alicloud import AlicloudFileSystemSpec, AlicloudNodePoolSpec
-from gpuyard.spec.base import Model, Task
+from gpuyard.spec.base import Cloud, Environment, Model, Task
 from gpuyard.spec.monitoring import BudgetSpec, MonitoringSpec
 from gpuyard.spec.node_pools import (
     AwsNodePoolSpec,
@@ -61,8 +61,6 @@ __all__ = [
     "WorkloadSpec",
 ]
 
-Cloud = Literal["aws", "alicloud", "tencentcloud"]
-Environment = Literal["dev", "staging", "prod"]
 Egress = Literal["nat", "endpoints"]
 
 

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpuyard_policy.facts.alicloud_places import CLOUD, region_of, zones_of
+from gpuyard_policy.facts.alicloud_file_systems import FILE_SYSTEM, file_system
+from gpuyard_policy.facts.alicloud_places import CLOUD, region_of
 from gpuyard_policy.facts.alicloud_pools import (
     ATTACHMENT,
     SCHEDULES,
@@ -30,7 +31,6 @@ from gpuyard_policy.facts.model import (
 from gpuyard_policy.facts.reading import as_list, as_number, as_tags, as_text, read
 
 DISKS = ("alicloud:ecs/ecsDisk:EcsDisk", "alicloud:ecs/disk:Disk")
-FILE_SYSTEM = "alicloud:nas/fileSystem:FileSystem"
 BUCKET = "alicloud:oss/bucket:Bucket"
 BUCKET_ACL = "alicloud:oss/bucketAcl:BucketAcl"
 BUCKET_BLOCK = "alicloud:oss/bucketPublicAccessBlock:BucketPublicAccessBlock"
@@ -49,23 +49,7 @@ _NORMAL = "normal"
 def storage(record: Record, among: Among) -> Iterable[StorageFact]:
     """The file system or bucket that a resource is, if it is one."""
     if record.type == FILE_SYSTEM:
-        kind, zones = as_text(record.props.get("fileSystemType")), zones_of(record, among)
-        encrypted = as_number(record.props.get("encryptType"))
-        yield StorageFact(
-            urn=record.urn,
-            name=record.name,
-            cloud=CLOUD,
-            kind="file system",
-            region=region_of(record, among),
-            is_replica=False,
-            tags=as_tags(record.props.get("tags")),
-            encrypted=encrypted if isinstance(encrypted, Unknown) else bool(encrypted),
-            protected=record.protect,
-            zone=zones if isinstance(zones, Unknown) else next(iter(zones), None),
-            parallel=kind if isinstance(kind, Unknown) else kind in ("cpfs", "cpfsse"),
-            scratch=False,
-            exports=False,
-        )
+        yield file_system(record, among)
     elif record.type == BUCKET:
         yield _bucket(record, among)
 

@@ -5,6 +5,13 @@ import binascii
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gpuyard_policy.facts.alicloud_machines import (
+    image_of,
+    is_configuration_hardened,
+    is_hardened,
+    is_pinned,
+    template_of,
+)
 from gpuyard_policy.facts.alicloud_places import CLOUD, region_of, zones_of
 from gpuyard_policy.facts.among import Among
 from gpuyard_policy.facts.model import DiskFact, NodePoolFact, Record, Unknown
@@ -54,11 +61,12 @@ def _machine(record: Record, among: Among) -> NodePoolFact:
         placement=_placement(record, among),
         rdma_interfaces=_rdma_interfaces(props),
         public_address=_public(props),
-        metadata_hardened=_hardened(props),
+        metadata_hardened=is_hardened(props),
         security_groups=_groups_of(record, "securityGroups", among),
         disks=_disks(record, record, among),
         user_data=_decoded(props.get("userData")),
-        image=as_text(props.get("imageId")),
+        image=image_of(props),
+        image_pinned=is_pinned(props),
         handles_interruption=False,
         elastic=False,
     )
@@ -81,7 +89,7 @@ def _group(record: Record, among: Among) -> NodePoolFact:
         "handles_interruption": any(among.users_of(record.urn, _HOOK)),
     }
     if isinstance(configuration, Unknown):
-        return NodePoolFact(instance_types=configuration, tags=as_tags(record.props.get("tags")), **common)
+        return NodePoolFact(**_templated(record, configuration, among), **common)
     props = configuration.props
     limits = as_list(props.get("spotPriceLimits"))
     return NodePoolFact(
@@ -92,13 +100,39 @@ def _group(record: Record, among: Among) -> NodePoolFact:
         placement=None,
         rdma_interfaces=_rdma_interfaces(props),
         public_address=_public(props),
-        metadata_hardened=props.get("httpEndpoint") == "disabled",
+        metadata_hardened=is_configuration_hardened(props),
         security_groups=_groups_of(configuration, "securityGroupIds", among),
         disks=_disks(configuration, record, among),
         user_data=_decoded(props.get("userData")),
-        image=as_text(props.get("imageId")),
+        image=image_of(props),
+        image_pinned=is_pinned(props),
         **common,
     )
+
+
+def _templated(group: Record, no_configuration: Unknown, among: Among) -> dict[str, Any]:
+    """What a group without a scaling configuration takes from its launch template."""
+    template = template_of(group, among)
+    tags = as_tags(group.props.get("tags"))
+    if template is None or isinstance(template, Unknown):
+        unknown = template or no_configuration
+        told = ("instance_types", "metadata_hardened", "image", "image_pinned", "user_data")
+        return {**dict.fromkeys(told, unknown), "tags": tags}
+    props = template.props
+    overrides = as_list(group.props.get("launchTemplateOverrides"))
+    named = [] if isinstance(overrides, Unknown) else [read(one, "instanceType") for one in overrides]
+    return {
+        "instance_types": overrides if isinstance(overrides, Unknown) else _types(named or [props.get("instanceType")]),
+        "tags": tags,
+        "metadata_hardened": is_hardened(props),
+        "user_data": _decoded(props.get("userData")),
+        "image": image_of(props),
+        "image_pinned": is_pinned(props, group.props.get("launchTemplateVersion")),
+    }
+
+
+def _kubernetes_hardened(options: Any) -> bool | Unknown:
+    return options if isinstance(options, Unknown) else is_hardened({"httpTokens": read(options, "httpTokens")})
 
 
 def _kubernetes(record: Record, among: Among) -> NodePoolFact:
@@ -120,10 +154,12 @@ def _kubernetes(record: Record, among: Among) -> NodePoolFact:
         purchase=_mixed(_purchase(props), props),
         placement=_placement(record, among),
         public_address=_public(props),
+        metadata_hardened=_kubernetes_hardened(props.get("instanceMetadataOptions")),
         security_groups=_groups_of(record, "securityGroupIds", among),
         disks=_disks(record, record, among),
         user_data=_decoded(props.get("userData")),
-        image=as_text(props.get("imageId")),
+        image=image_of(props),
+        image_pinned=is_pinned(props),
         handles_interruption=False,
         elastic=elastic,
         taints=taints if isinstance(taints, Unknown) else _texts(read(taint, "key") for taint in taints),
@@ -222,11 +258,6 @@ def _rdma_interfaces(props: Mapping[str, Any]) -> int | Unknown:
 def _public(props: Mapping[str, Any]) -> bool | Unknown:
     bandwidth = as_number(props.get("internetMaxBandwidthOut"))
     return bandwidth if isinstance(bandwidth, Unknown) else bool(bandwidth) or props.get("allocatePublicIp") is True
-
-
-def _hardened(props: Mapping[str, Any]) -> bool | Unknown:
-    tokens = props.get("httpTokens")
-    return tokens if isinstance(tokens, Unknown) else tokens == "required" or props.get("httpEndpoint") == "disabled"
 
 
 def _groups_of(record: Record, key: str, among: Among) -> tuple[str, ...] | Unknown:

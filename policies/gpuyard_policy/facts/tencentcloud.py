@@ -10,47 +10,22 @@ from gpuyard_policy.facts.model import (
     Record,
     SecurityGroupFact,
     SnapshotScheduleFact,
-    StorageFact,
     Unknown,
 )
 from gpuyard_policy.facts.reading import as_list, as_number, as_tags, as_text, read
-from gpuyard_policy.facts.tencentcloud_places import CLOUD, region_of, zones_of
+from gpuyard_policy.facts.tencentcloud_operations import alarms
+from gpuyard_policy.facts.tencentcloud_places import CLOUD, region_of
 from gpuyard_policy.facts.tencentcloud_pools import SECURITY_GROUP, node_pools
+from gpuyard_policy.facts.tencentcloud_storage import storage
 
 DISK = "tencentcloud:Cbs/storage:Storage"
 SCHEDULE = "tencentcloud:Cbs/snapshotPolicy:SnapshotPolicy"
 ATTACHMENT = "tencentcloud:Cbs/snapshotPolicyAttachment:SnapshotPolicyAttachment"
-FILE_SYSTEM = "tencentcloud:Cfs/fileSystem:FileSystem"
-BUCKET = "tencentcloud:Cos/bucket:Bucket"
 RULE_SET = "tencentcloud:Security/groupRuleSet:GroupRuleSet"
 LITE_RULE = "tencentcloud:Security/groupLiteRule:GroupLiteRule"
-REPLICA_TAG = ("gpuyard:role", "replica")
-_TURBO = ("TB", "TP", "THP")
-_EXPIRING = ("expiration", "nonCurrentExpiration", "abortIncompleteMultipartUpload")
-
-
-def storage(record: Record, among: Among) -> Iterable[StorageFact]:
-    """The file system or bucket that a resource is, if it is one."""
-    if record.type == FILE_SYSTEM:
-        zones = zones_of(record, among)
-        kind = as_text(record.props.get("storageType"))
-        yield StorageFact(
-            urn=record.urn,
-            name=record.name,
-            cloud=CLOUD,
-            kind="file system",
-            region=region_of(record, among),
-            is_replica=False,
-            tags=as_tags(record.props.get("tags")),
-            encrypted=Unknown("the provider cannot ask for encryption of a file system: the cloud decides"),
-            protected=record.protect,
-            zone=zones if isinstance(zones, Unknown) else next(iter(zones), None),
-            parallel=kind if isinstance(kind, Unknown) else kind in _TURBO,
-            scratch=False,
-            exports=False,
-        )
-    elif record.type == BUCKET:
-        yield _bucket(record, among)
+# Source: PyPI tencentcloud_iac_pulumi 0.2.3, module cbs, has no resource for it; what the API has is in
+# github tencentcloudstack/terraform-provider-tencentcloud, cbs_copy_snapshot_cross_region.
+NO_COPIES = Unknown("the provider cannot copy snapshots to another region: it has no resource for that")
 
 
 def disks(record: Record, among: Among) -> Iterable[DiskFact]:
@@ -73,7 +48,7 @@ def disks(record: Record, among: Among) -> Iterable[DiskFact]:
 
 
 def schedules(record: Record, among: Among) -> Iterable[SnapshotScheduleFact]:
-    """The schedule of snapshots that a resource is, if it is one: the provider copies none to another region."""
+    """The schedule of snapshots that a resource is, if it is one."""
     if record.type == SCHEDULE:
         yield SnapshotScheduleFact(
             urn=record.urn,
@@ -85,7 +60,7 @@ def schedules(record: Record, among: Among) -> Iterable[SnapshotScheduleFact]:
             attached=_attached(record, among),
             keep_days=as_number(record.props.get("retentionDays", 7)),
             keep_count=None,
-            copies=(),
+            copies=NO_COPIES,
         )
 
 
@@ -132,44 +107,6 @@ def _schedules_of(disk: Record, among: Among) -> tuple[str, ...]:
 def _plain_list(value: Any) -> list[Any]:
     items = as_list(value)
     return [] if isinstance(items, Unknown) else items
-
-
-def _bucket(record: Record, among: Among) -> StorageFact:
-    props = record.props
-    tags = as_tags(props.get("tags"))
-    algorithm, acl = props.get("encryptionAlgorithm"), props.get("acl")
-    rules = as_list(props.get("lifecycleRules"))
-    return StorageFact(
-        urn=record.urn,
-        name=record.name,
-        cloud=CLOUD,
-        kind="bucket",
-        region=region_of(record, among),
-        is_replica=_is_replica(record, tags, among),
-        tags=tags,
-        encrypted=algorithm if isinstance(algorithm, Unknown) else algorithm is not None,
-        protected=record.protect,
-        public=acl if isinstance(acl, Unknown) else acl not in (None, "private"),
-        expires=rules
-        if isinstance(rules, Unknown)
-        else any(read(rule, key) is not None for rule in rules for key in _EXPIRING),
-    )
-
-
-def _is_replica(bucket: Record, tags: Mapping[str, Any] | Unknown, among: Among) -> bool:
-    if read(tags, REPLICA_TAG[0]) == REPLICA_TAG[1]:
-        return True
-    name = bucket.props.get("bucket")
-    for other in among.of_type(BUCKET):
-        if other.urn == bucket.urn:
-            continue
-        if bucket.urn in other.depends_on.get("replicaRules", ()):
-            return True
-        rules = as_list(other.props.get("replicaRules"))
-        targets = [read(rule, "destinationBucket") for rule in ([] if isinstance(rules, Unknown) else rules)]
-        if isinstance(name, str) and any(isinstance(one, str) and one.endswith(f"::{name}") for one in targets):
-            return True
-    return False
 
 
 def _attached(policy: Record, among: Among) -> tuple[str, ...]:
@@ -244,4 +181,4 @@ def _names(source: Any, record: Record, way: str, among: Among, group: str | Unk
     return group in named or source == group
 
 
-READERS = (node_pools, storage, disks, schedules, security_groups)
+READERS = (node_pools, storage, disks, schedules, security_groups, alarms)

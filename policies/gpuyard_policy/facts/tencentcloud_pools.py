@@ -22,8 +22,11 @@ NODE_POOL = "tencentcloud:Kubernetes/nodePool:NodePool"
 NATIVE_POOL = "tencentcloud:Kubernetes/nativeNodePool:NativeNodePool"
 SECURITY_GROUP = "tencentcloud:Security/group:Group"
 
+# Source: PyPI tencentcloud_iac_pulumi 0.2.3: no argument of a machine, scaling configuration or node pool names the
+# metadata service.
 NO_TOKENS = Unknown("the provider cannot ask for session tokens of the metadata service")
 AS_THE_ACCOUNT = Unknown("the provider cannot ask for encryption of this disk: the account decides")
+IN_A_TEMPLATE = Unknown("its launch template is not in this stack")
 _PURCHASES = {
     "PREPAID": "prepaid",
     "SPOTPAID": "spot",
@@ -31,6 +34,13 @@ _PURCHASES = {
     "CDCPAID": "reserved",
     "POSTPAID_BY_HOUR": "on_demand",
 }
+# What only a scaling configuration says.
+_OF_A_CONFIGURATION = (
+    *("instance_types", "purchase", "spot_price_limit", "public_address", "security_groups", "disks"),
+    *("user_data", "image", "image_pinned"),
+)
+# What the name of an image starts with that stays the same.
+_IMAGE_ID = "img-"
 # How a machine learns by itself that it is taken back.
 _NOTICE = "spot/termination-time"
 
@@ -71,7 +81,7 @@ def _machine(record: Record, among: Among) -> NodePoolFact:
         security_groups=_groups(record, among, "orderlySecurityGroups", "securityGroups"),
         disks=(_root(record, props), *_data_disks(record, props.get("dataDisks"), "dataDiskType", "dataDiskSize")),
         user_data=user_data,
-        image=as_text(props.get("imageId")),
+        **_image(props),
         handles_interruption=_watches(user_data),
         elastic=False,
     )
@@ -95,7 +105,7 @@ def _workspace(record: Record, among: Among) -> NodePoolFact:
         public_address=_flag(read(props.get("internetAccessible"), "publicIpAssigned")),
         security_groups=_groups(record, among, "securityGroupIds"),
         user_data=user_data,
-        image=as_text(props.get("imageId")),
+        **_image(props),
         handles_interruption=_watches(user_data),
         elastic=False,
     )
@@ -111,7 +121,8 @@ def _group(record: Record, among: Among) -> NodePoolFact:
     elastic: bool | Unknown = next((size for size in (low, high) if isinstance(size, Unknown)), low != high)
     if not found:
         unknown = Unknown("its scaling configuration is not in this stack")
-        return _pool(record, among, instance_types=unknown, nodes_min=low, nodes_max=high, tags=own, elastic=elastic)
+        told: dict[str, Any] = dict.fromkeys(_OF_A_CONFIGURATION, unknown)
+        return _pool(record, among, nodes_min=low, nodes_max=high, tags=own, elastic=elastic, **told)
     configuration = found[0]
     props = configuration.props
     user_data = _user_data(props)
@@ -130,7 +141,7 @@ def _group(record: Record, among: Among) -> NodePoolFact:
         security_groups=_groups(configuration, among, "securityGroupIds"),
         disks=(_root(record, props), *_data_disks(record, props.get("dataDisks"), "diskType", "diskSize")),
         user_data=user_data,
-        image=as_text(props.get("imageId")),
+        **_image(props),
         handles_interruption=_has_hook(record, among) or _watches(user_data),
         elastic=elastic,
     )
@@ -153,6 +164,8 @@ def _kubernetes(record: Record, among: Among) -> NodePoolFact:
         placement=None,
         rdma_interfaces=0,
         public_address=_public(scaling, "publicIpAssigned"),
+        image=as_text(props.get("nodeOs")),
+        image_pinned=_is_pinned(as_text(props.get("nodeOs"))),
         elastic=low != high,
         taints=_taints(props.get("taints")),
     )
@@ -173,6 +186,10 @@ def _native(record: Record, among: Among) -> NodePoolFact:
         purchase=_purchase(read(native, "instanceChargeType")),
         placement=None,
         rdma_interfaces=0,
+        # The cloud chooses: nothing of a native pool names an image.
+        # Source: PyPI tencentcloud_iac_pulumi 0.2.3, kubernetes.NativeNodePoolNativeArgs
+        image=None,
+        image_pinned=False,
         elastic=low != high,
         taints=_taints(record.props.get("taints")),
     )
@@ -286,6 +303,24 @@ def _disk(
         tags=as_tags(record.props.get("tags")),
         pool_urn=record.urn,
     )
+
+
+def _image(props: Mapping[str, Any]) -> dict[str, Any]:
+    """The image as it is named, by id or by family, and whether it stays the same.
+
+    Source: PyPI tencentcloud_iac_pulumi 0.2.3, docstrings of as_.ScalingConfig (imageFamily) and instance.Instance
+    (launchTemplateId)
+    """
+    own = as_text(props.get("imageId"))
+    image = as_text(props.get("imageFamily")) if own is None else own
+    if image is None and props.get("launchTemplateId") is not None:
+        image = IN_A_TEMPLATE
+    return {"image": image, "image_pinned": _is_pinned(image)}
+
+
+def _is_pinned(image: str | None | Unknown) -> bool | Unknown:
+    """Whether an image stays: an id does; a family or a system's name is the newest of its kind, none the cloud's."""
+    return image if isinstance(image, Unknown) else image is not None and image.startswith(_IMAGE_ID)
 
 
 def _user_data(props: Mapping[str, Any]) -> str | None | Unknown:

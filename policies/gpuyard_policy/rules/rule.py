@@ -7,9 +7,7 @@ from typing import Any, Literal
 
 from gpuyard_policy.config import Level, PackConfig, Profile
 from gpuyard_policy.facts import Facts, Unknown
-from gpuyard_policy.facts.reading import read
 
-CLUSTER_TAG = "gpuyard:cluster"
 PROFILES: tuple[Profile, ...] = ("dev", "staging", "prod")
 
 
@@ -105,6 +103,7 @@ class Rule:
         rationale: Why.
         remedy: What to do.
         check: Judges the facts of a stack, resource by resource.
+        example: What fails, and what passes instead, each in a few words.
         thresholds: Numbers that can be set, by name.
     """
 
@@ -117,6 +116,7 @@ class Rule:
     rationale: str
     remedy: str
     check: Callable[[Context], Iterable[Finding]]
+    example: tuple[str, str]
     thresholds: Mapping[str, Threshold] = field(default_factory=dict[str, Threshold])
 
 
@@ -125,9 +125,6 @@ def everywhere(level: Level) -> Mapping[Profile, Level]:
     return dict.fromkeys(PROFILES, level)
 
 
-def of_same_cluster(tags: Mapping[str, Any] | Unknown, others: Iterable[Any], cloud: str) -> list[Any]:
-    """Facts of the same cluster where both carry its tag, else all of the same cloud."""
-    here = [other for other in others if other.cloud == cloud]
-    cluster = read(tags, CLUSTER_TAG)
-    same = [other for other in here if isinstance(cluster, str) and read(other.tags, CLUSTER_TAG) == cluster]
-    return same or here
+def stricter(dev: Level, staging: Level, prod: Level) -> Mapping[Profile, Level]:
+    """A level for each kind of environment."""
+    return {"dev": dev, "staging": staging, "prod": prod}

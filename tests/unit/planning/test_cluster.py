@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpuyard.planning import plan_cluster
-from gpuyard.planning.cluster import gpus_of_the_job, place_of, try_plan_cluster
+from gpuyard.planning.cluster import gpus_of_the_job, place_of, plan_cluster, try_plan_cluster
 from gpuyard.planning.plans import ClusterPlan, Place
 from gpuyard.spec import ClusterSpec, SpecError, parse_spec
 

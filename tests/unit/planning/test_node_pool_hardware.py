@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gpuyard.catalog import find_instance_types, instance_types, node_images
-from gpuyard.planning import images, plan_node_pool
+from gpuyard.planning import images
+from gpuyard.planning.node_pools import plan_node_pool
 from gpuyard.planning.plans import DiskPlan, Place
 from gpuyard.spec import NodePoolSpec, parse_spec
 

@@ -4,7 +4,7 @@ import pytest
 
 from gpuyard.catalog import instance_types, regions, zone_belongs_to
 from gpuyard.catalog.regions import zone_id_prefix
-from gpuyard.planning import plan_node_pool
+from gpuyard.planning.node_pools import plan_node_pool
 from gpuyard.planning.plans import Place
 from gpuyard.spec import NodePoolSpec, parse_spec
 

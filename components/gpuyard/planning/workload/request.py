@@ -10,7 +10,7 @@ from gpuyard.planning.workload.activations import Recomputation
 from gpuyard.planning.workload.hardware import supports
 from gpuyard.planning.workload.memory import Precision, Sharding
 from gpuyard.planning.workload.shape import published_models, shape_of
-from gpuyard.spec.models import Task
+from gpuyard.spec.base import Task
 from gpuyard.spec.parse import parse_what_is_right
 from gpuyard.spec.problems import Path, Problem, SpecError, did_you_mean, one_of
 from gpuyard.spec.values import Flag, PositiveCount, Real, Text, Whole

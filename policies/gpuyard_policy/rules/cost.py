@@ -1,0 +1,261 @@
+"""Rules about what costs more than it must."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpuyard.catalog.prices import PriceBook
+from gpuyard_policy.costs import HOURS_A_MONTH, PoolCost, pool_costs
+from gpuyard_policy.facts import NodePoolFact, StorageFact, Unknown
+from gpuyard_policy.facts.model import ServiceFact
+from gpuyard_policy.rules.judging import Answer, CannotTellError, each, failed, has_gpus, known, passed, types_of
+from gpuyard_policy.rules.rule import Context, Finding, Rule, Threshold, Verdict, everywhere, stricter
+
+_NAMED = 5
+
+
+def _budget(context: Context) -> Iterable[Finding]:
+    facts = context.facts
+    if not facts.node_pools:
+        return
+    limit = _limit_of(context)
+    if isinstance(limit, str):
+        yield context.finding(Verdict.UNDECIDED, None, limit)
+        return
+    if limit is None:
+        # Without a budget there is nothing to be over: said, but no stack is refused for it.
+        message = "no budget is known: add one to the stack, or set 'monthly_budget' for the pack."
+        yield replace(context.finding(Verdict.UNDECIDED, None, message), level="advisory")
+        return
+    amount, currency, urn = limit
+    costs = pool_costs(facts.node_pools, PriceBook.load())
+    open_ones = [cost for cost in costs if cost.least is None or cost.currency != currency]
+    total = sum(cost.least or 0 for cost in costs if cost.currency == currency)
+    parts = ", ".join(
+        f"{cost.pool.name} {cost.least:,.0f}"
+        for cost in sorted(costs, key=_by_least)[:_NAMED]
+        if cost.least and cost.currency == currency
+    )
+    if total > amount:
+        message = f"machines cost at least {total:,.0f} {currency} a month ({parts}), over the budget of {amount:,.0f}."
+        yield context.finding(Verdict.FAIL, urn, f"{message} Use fewer or cheaper machines, or raise the budget.")
+    elif open_ones:
+        one = open_ones[0]
+        why = one.why if one.currency in (None, currency) else f"its prices are in {one.currency}, not in {currency}"
+        message = f"cannot tell what {len(open_ones)} pool(s) cost ({one.pool.name}: {why}); the others cost"
+        yield context.finding(Verdict.UNDECIDED, urn, f"{message} {total:,.0f} {currency} a month.")
+    else:
+        message = f"machines cost at least {total:,.0f} {currency} a month, within the budget of {amount:,.0f}."
+        yield context.finding(Verdict.PASS, urn, message)
+
+
+def _by_least(cost: PoolCost) -> float:
+    return -(cost.least or 0)
+
+
+def _limit_of(context: Context) -> tuple[float, str, str | None] | str | None:
+    """The stack's budget with its currency and resource; a text where it cannot be told, None where there is none."""
+    budgets = context.facts.budgets
+    if not budgets:
+        if context.config.monthly_budget is None:
+            return None
+        return context.config.monthly_budget, context.config.budget_currency, None
+    total = 0.0
+    currencies: set[str] = set()
+    for one in budgets:
+        for value in (one.monthly_amount, one.currency):
+            if isinstance(value, Unknown):
+                return f"cannot tell yet how large budget '{one.name}' is: {value.why}."
+        if not isinstance(one.monthly_amount, int | float) or not isinstance(one.currency, str):
+            return f"cannot tell how large budget '{one.name}' is: it names no amount, or no currency."
+        # Several budgets watch the same costs; the largest is what the stack may cost.
+        total = max(total, one.monthly_amount)
+        currencies.add(one.currency)
+    if len(currencies) > 1:
+        return f"cannot tell what the stack may cost: its budgets are in {' and '.join(sorted(currencies))}."
+    return total, currencies.pop(), budgets[0].urn
+
+
+def _reserved(context: Context) -> Iterable[Finding]:
+    return each(context, context.facts.node_pools, _judge_reserved)
+
+
+def _judge_reserved(context: Context, pool: NodePoolFact) -> Answer:
+    if known(pool.purchase, f"how pool '{pool.name}' is bought") != "on_demand" or not has_gpus(pool):
+        return None
+    least = known(pool.nodes_min, f"how many nodes pool '{pool.name}' always has")
+    if not least or known(pool.elastic, f"whether pool '{pool.name}' changes its size"):
+        return passed("it does not run all the time.")
+    region, saving = known(pool.region, f"where pool '{pool.name}' is"), context.threshold("saving_percent")
+    for name in types_of(pool):
+        prices = _monthly(pool.cloud, name, region)
+        if prices is None:
+            raise CannotTellError(
+                f"cannot tell whether a term for {name} is cheaper: the price book has no two such prices in {region}."
+            )
+        on_demand, term, currency = prices
+        saved = 100 * (1 - term / on_demand)
+        if saved >= saving:
+            return failed(
+                f"pool '{pool.name}' always has {least} × {name} on demand; with a term each costs {saved:.0f} % less "
+                f"({term:,.0f} in place of {on_demand:,.0f} {currency} a month). Reserve them where they stay for long."
+            )
+    return passed("no term saves enough.")
+
+
+def _monthly(cloud: str, name: str, region: str) -> tuple[float, float, str] | None:
+    """What a machine costs a month on demand and with the cheapest term, in one currency; None where that is not known.
+
+    A month's price on demand is that of its hours; a term is a reservation of a year, or a month's subscription.
+    """
+    quotes = PriceBook.load().quotes(cloud, name, region)
+    hourly = next((quote for quote in quotes if quote.unit == "hour" and quote.on_demand), None)
+    if hourly is None or hourly.on_demand is None:
+        return None
+    alike = [quote for quote in quotes if quote.currency == hourly.currency]
+    terms = [quote.reserved_1y * HOURS_A_MONTH for quote in alike if quote.unit == "hour" and quote.reserved_1y]
+    terms += [quote.on_demand for quote in alike if quote.unit == "month" and quote.on_demand]
+    return (hourly.on_demand * HOURS_A_MONTH, min(terms), hourly.currency) if terms else None
+
+
+def _idle(context: Context) -> Iterable[Finding]:
+    return each(context, context.facts.node_pools, _judge_idle)
+
+
+def _judge_idle(_: Context, pool: NodePoolFact) -> Answer:
+    if not has_gpus(pool):
+        return None
+    least = known(pool.nodes_min, f"how many nodes pool '{pool.name}' always has")
+    if not least:
+        return passed("it may be empty.")
+    if known(pool.elastic, f"whether pool '{pool.name}' changes its size") is False:
+        return passed("of a fixed size: somebody asked for these nodes.")
+    return failed(
+        f"pool '{pool.name}' of a development stack always has {least} node(s), used or not. Let it shrink to 0."
+    )
+
+
+def _lifecycle(context: Context) -> Iterable[Finding]:
+    return each(context, context.facts.buckets, _judge_lifecycle)
+
+
+def _judge_lifecycle(_: Context, bucket: StorageFact) -> Answer:
+    if known(bucket.expires, f"whether anything in bucket '{bucket.name}' ever ends"):
+        return passed("something in it ends.")
+    return failed(
+        f"nothing in bucket '{bucket.name}' ever ends: old checkpoints, old versions and torn uploads are "
+        "paid for month "
+        "after month. Add a rule that ends them."
+    )
+
+
+def _ddos(context: Context) -> Iterable[Finding]:
+    return each(context, _of_kind(context.facts.services, "advanced_ddos"), _judge_ddos)
+
+
+def _judge_ddos(_: Context, service: ServiceFact) -> Answer:
+    return failed(
+        f"'{service.name}' is an advanced DDoS product, whose monthly fee is for public services: a training "
+        "cluster has "
+        "none, and the standard protection costs nothing. Remove it, or say why it is needed in a suppression."
+    )
+
+
+def _cross_region(context: Context) -> Iterable[Finding]:
+    return each(context, _of_kind(context.facts.services, "cross_region_traffic"), _judge_cross_region)
+
+
+def _judge_cross_region(_: Context, service: ServiceFact) -> Answer:
+    other = known(service.other_region, f"which region '{service.name}' leads to")
+    if other is None:
+        raise CannotTellError(f"cannot tell which region '{service.name}' leads to: it does not say.")
+    return failed(
+        f"'{service.name}' carries traffic to {other}, paid for by the gigabyte. Keep data beside the nodes, and copy "
+        "only what must be there."
+    )
+
+
+def _of_kind(services: Sequence[Any], kind: str) -> list[ServiceFact]:
+    return [service for service in services if service.kind == kind]
+
+
+RULES = (
+    Rule(
+        id="CST001",
+        name="stack-is-within-its-budget",
+        family="cost",
+        title="What the machines of a stack cost a month is within its budget.",
+        severity="high",
+        levels=stricter("advisory", "advisory", "mandatory"),
+        rationale="A budget in the cloud tells when the money is spent. The price list tells before.",
+        remedy="Use fewer or cheaper machines, or raise the budget on purpose.",
+        check=_budget,
+        example=("32 × p5.48xlarge, budget 10,000 USD", "a budget that covers the fewest nodes of every pool"),
+    ),
+    Rule(
+        id="CST002",
+        name="long-lived-pool-is-reserved",
+        family="cost",
+        title="A pool that always runs is reserved where that is cheaper.",
+        severity="low",
+        levels=everywhere("advisory"),
+        rationale="What runs all year costs a quarter to a half less with a term of a year.",
+        remedy="Buy a reservation or a savings plan, or let the pool shrink when it is idle.",
+        check=_reserved,
+        example=("4 nodes on demand, all year", "4 reserved nodes"),
+        thresholds={
+            "saving_percent": Threshold(
+                20, "%", "least saving that is worth saying", "https://aws.amazon.com/savingsplans/compute-pricing/"
+            )
+        },
+    ),
+    Rule(
+        id="CST003",
+        name="development-pools-may-be-empty",
+        family="cost",
+        title="An elastic pool of a development stack may shrink to nothing.",
+        severity="low",
+        levels=stricter("advisory", "disabled", "disabled"),
+        rationale="Nights and weekends are two thirds of a week.",
+        remedy="Set the smallest size to 0.",
+        check=_idle,
+        example=("min 1, max 4 in dev", "min 0, max 4 in dev"),
+    ),
+    Rule(
+        id="CST004",
+        name="bucket-has-a-lifecycle",
+        family="cost",
+        title="Something in a bucket ends.",
+        severity="medium",
+        levels=stricter("advisory", "advisory", "mandatory"),
+        rationale="Checkpoints are written every hour and read once, if ever. One rule that ends something is enough.",
+        remedy="Expire objects, old versions or torn uploads.",
+        check=_lifecycle,
+        example=("a bucket without rules", "a rule that ends old versions after 30 days"),
+    ),
+    Rule(
+        id="CST005",
+        name="no-advanced-ddos-without-need",
+        family="cost",
+        title="No advanced DDoS product protects a cluster that serves nobody.",
+        severity="medium",
+        levels=everywhere("advisory"),
+        rationale="Such products cost thousands a month with a term of a year. Nodes without public addresses have "
+        "nothing that could be attacked.",
+        remedy="Remove the product, or suppress the finding with the reason.",
+        check=_ddos,
+        example=("Shield Advanced beside a training pool", "no such product"),
+    ),
+    Rule(
+        id="CST006",
+        name="no-traffic-between-regions",
+        family="cost",
+        title="Nothing carries traffic of a cluster to another region.",
+        severity="low",
+        levels=everywhere("advisory"),
+        rationale="Traffic between regions is charged by the gigabyte, and a data set is read many times.",
+        remedy="Keep data beside the nodes; replicate a bucket where a copy is wanted.",
+        check=_cross_region,
+        example=("a peering to eu-west-1", "a bucket with a replica"),
+    ),
+)
