@@ -258,6 +258,7 @@ def _storage() -> list[Case]:
             "less than 9000",
             {"rules": {"STO004": {"thresholds": {"throughput_mb_per_s": 9000}}}},
         ),
+        Case("STO004", "fail", stored(throughput_mb_per_s=1000.0), "less than 1361"),
         Case("STO004", "pass", stored()),
         Case("STO004", "pass", Facts(storage=(files(throughput_mb_per_s=1.0),))),
         Case("STO004", "undecided", stored(throughput_mb_per_s=LATER), "how fast"),

@@ -13,12 +13,13 @@ from gpuyard_policy.facts.model import (
     Unknown,
 )
 from gpuyard_policy.facts.reading import as_list, as_number, as_tags, as_text, read
+from gpuyard_policy.facts.tencentcloud_access import roles
+from gpuyard_policy.facts.tencentcloud_costs import services, tagged
 from gpuyard_policy.facts.tencentcloud_operations import alarms
 from gpuyard_policy.facts.tencentcloud_places import CLOUD, region_of
 from gpuyard_policy.facts.tencentcloud_pools import SECURITY_GROUP, node_pools
-from gpuyard_policy.facts.tencentcloud_storage import storage
+from gpuyard_policy.facts.tencentcloud_storage import DISK, storage
 
-DISK = "tencentcloud:Cbs/storage:Storage"
 SCHEDULE = "tencentcloud:Cbs/snapshotPolicy:SnapshotPolicy"
 ATTACHMENT = "tencentcloud:Cbs/snapshotPolicyAttachment:SnapshotPolicyAttachment"
 RULE_SET = "tencentcloud:Security/groupRuleSet:GroupRuleSet"
@@ -181,4 +182,4 @@ def _names(source: Any, record: Record, way: str, among: Among, group: str | Unk
     return group in named or source == group
 
 
-READERS = (node_pools, storage, disks, schedules, security_groups, alarms)
+READERS = (node_pools, storage, disks, schedules, security_groups, roles, alarms, services, tagged)

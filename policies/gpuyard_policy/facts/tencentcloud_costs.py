@@ -1,10 +1,10 @@
-"""What a stack on Tencent Cloud costs and who pays: budgets, services that cost by themselves, and tags."""
+"""What a stack on Tencent Cloud costs and who pays: services that cost by themselves, and tags."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpuyard_policy.facts.among import Among
-from gpuyard_policy.facts.model import BudgetFact, Record, ServiceFact, TaggedFact, Unknown
+from gpuyard_policy.facts.model import Record, ServiceFact, TaggedFact, Unknown
 from gpuyard_policy.facts.reading import as_tags, as_text, first_unknown, items_of, merged, read
 from gpuyard_policy.facts.tencentcloud_places import CLOUD, SUBNET, region_of
 from gpuyard_policy.facts.tencentcloud_pools import (
@@ -16,16 +16,11 @@ from gpuyard_policy.facts.tencentcloud_pools import (
     SECURITY_GROUP,
     WORKSPACE,
 )
-from gpuyard_policy.facts.tencentcloud_storage import BUCKET, FILE_SYSTEM
+from gpuyard_policy.facts.tencentcloud_storage import BUCKET, DISK, FILE_SYSTEM
 
-BUDGET = "tencentcloud:Billing/budget:Budget"
-DISK = "tencentcloud:Cbs/storage:Storage"
 NETWORK = "tencentcloud:Vpc/instance:Instance"
-# Source: PyPI tencentcloud_iac_pulumi 0.2.3, docstring of billing.Budget: no argument names a currency.
-NO_CURRENCY = Unknown("the provider names no currency of a budget: it is the account's own")
-PLANNED = Unknown("it is a planned budget, of another amount each time")
-_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
-# Resources of an instance of Anti-DDoS that was bought; thresholds of alarms and names of users are free of one.
+# Resources of an instance of Anti-DDoS that was bought, by its id; the threshold of an alarm may be of basic
+# protection, which costs nothing.
 # Source: PyPI tencentcloud_iac_pulumi 0.2.3, modules dayu and antiddos
 _DDOS = ("tencentcloud:Dayu/", "tencentcloud:Antiddos/")
 _DDOS_INSTANCES = ("instanceId", "resourceId", "bgpInstanceId")
@@ -47,12 +42,6 @@ _TAGGABLE = frozenset(
         *(FILE_SYSTEM, BUCKET, DISK, NETWORK, SUBNET, SECURITY_GROUP),
     )
 )
-
-
-def budgets(record: Record, among: Among) -> Iterable[BudgetFact]:
-    """The budget that a resource is, if it is one; one of a quarter or a year by its month."""
-    if record.type == BUDGET:
-        yield BudgetFact(record.urn, record.name, CLOUD, _monthly(record.props), NO_CURRENCY)
 
 
 def services(record: Record, among: Among) -> Iterable[ServiceFact]:
@@ -87,23 +76,3 @@ def _tags_of(record: Record) -> Mapping[str, Any] | Unknown:
             *(as_tags(read(one, "tags")) for one in items_of(specifications))
         )
     return as_tags(record.props.get("tags"))
-
-
-def _monthly(props: Mapping[str, Any]) -> float | None | Unknown:
-    """What a budget is a month.
-
-    Source: PyPI tencentcloud_iac_pulumi 0.2.3, docstring of billing.Budget (budget_quota, cycle_type, plan_type)
-    """
-    quota, cycle, plan = (props.get(key) for key in ("budgetQuota", "cycleType", "planType"))
-    unknown = first_unknown(quota, cycle, plan)
-    if unknown is not None:
-        return unknown
-    if plan == "CYCLE":
-        return PLANNED
-    months = _MONTHS.get(cycle) if isinstance(cycle, str) else None
-    if months is None:
-        return Unknown(f"its cycle '{cycle}' is none of a month or more")
-    try:
-        return None if quota is None else float(quota) / months
-    except (TypeError, ValueError):
-        return Unknown(f"its quota '{quota}' is no number")

@@ -7,9 +7,11 @@ from typing import Any
 from gpuyard.catalog.file_stores import parallel_file_systems
 from gpuyard_policy.facts.among import Among
 from gpuyard_policy.facts.model import Record, StorageFact, Unknown
-from gpuyard_policy.facts.reading import as_list, as_number, as_tags, as_text, first_unknown, items_of, parsed, read
+from gpuyard_policy.facts.reading import as_list, as_number, as_tags, as_text, first_unknown, items_of, read
 from gpuyard_policy.facts.tencentcloud_places import CLOUD, region_of, zones_of
+from gpuyard_policy.facts.tencentcloud_policies import element, statements_of
 
+DISK = "tencentcloud:Cbs/storage:Storage"
 FILE_SYSTEM = "tencentcloud:Cfs/fileSystem:FileSystem"
 BUCKET = "tencentcloud:Cos/bucket:Bucket"
 BUCKET_POLICY = "tencentcloud:Cos/bucketPolicy:BucketPolicy"
@@ -125,14 +127,9 @@ def _policies_of(bucket: Record, among: Among) -> list[Record]:
 
 
 def _is_https_only(bucket: Record, among: Among) -> bool | Unknown:
-    found = [_statements_of(one.props.get("policy")) for one in _policies_of(bucket, among)]
+    found = [statements_of(one.props.get("policy")) for one in _policies_of(bucket, among)]
     verdicts = [_refuses_plain_http(one) for statements in found for one in items_of(statements)]
     return True if True in verdicts else first_unknown(*found, *verdicts) or False
-
-
-def _statements_of(document: Any) -> list[Any] | Unknown:
-    found = _word(parsed(document), "statement")
-    return found if isinstance(found, Unknown) else items_of(found)
 
 
 def _refuses_plain_http(statement: Any) -> bool | Unknown:
@@ -140,13 +137,13 @@ def _refuses_plain_http(statement: Any) -> bool | Unknown:
 
     Source: https://www.tencentcloud.com/document/product/436/46206, denying all non-HTTPS requests
     """
-    principal = _word(statement, "principal")
+    principal = element(statement, "principal")
     answers = (
-        _any_is(_word(statement, "effect"), _DENY),
-        _any_is(read(_word(statement, "condition"), "bool_equal", "cos:secure-transport"), _INSECURE),
+        _any_is(element(statement, "effect"), _DENY),
+        _any_is(read(element(statement, "condition"), "bool_equal", "cos:secure-transport"), _INSECURE),
         _any_is(principal if isinstance(principal, str) else read(principal, "qcs"), _EVERYBODY),
-        _any_is(_word(statement, "action"), _EVERYTHING),
-        _any_is(_word(statement, "resource"), _WHOLE),
+        _any_is(element(statement, "action"), _EVERYTHING),
+        _any_is(element(statement, "resource"), _WHOLE),
     )
     return False if False in answers else first_unknown(*answers) or True
 
@@ -156,9 +153,3 @@ def _any_is(values: Any, wanted: re.Pattern[str]) -> bool | Unknown:
     items = [str(item) if isinstance(item, bool) else item for item in items_of(values)]
     fits = any(isinstance(item, str) and wanted.fullmatch(item) for item in items)
     return True if fits else first_unknown(values, *items) or False
-
-
-def _word(value: Any, name: str) -> Any:
-    """An element of a policy, whose name starts with a small letter or, in older documents, with a capital."""
-    found = read(value, name)
-    return read(value, name.capitalize()) if found is None else found

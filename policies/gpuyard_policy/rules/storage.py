@@ -3,11 +3,17 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
+from gpuyard.catalog import instance_type
 from gpuyard.catalog.regions import is_zone_id
+from gpuyard.planning.workload.job import job_of
+from gpuyard.planning.workload.request import WorkloadRequest
+from gpuyard.planning.workload.storage import storage_need
 from gpuyard_policy.facts import NodePoolFact, StorageFact, Unknown
 from gpuyard_policy.rules.judging import (
+    ONE_JOB_ON_ALL_NODES,
     Answer,
     CannotTellError,
     Neighbours,
@@ -147,18 +153,46 @@ def _is_one_job(context: Context, pool: NodePoolFact) -> bool:
 
 
 def _judge_throughput(context: Context, item: StorageFact, pools: list[NodePoolFact]) -> Answer:
-    least = context.threshold("throughput_mb_per_s")
     if not pools or item.is_replica is True:
         return passed("no pool that trains uses it.")
+    least = max(context.threshold("throughput_mb_per_s"), *(_need_of(context, pool) for pool in pools))
     speed = known(item.throughput_mb_per_s, f"how fast file system '{item.name}' is")
     if speed is None:
         raise CannotTellError(f"cannot tell how fast file system '{item.name}' is: its kind promises no throughput.")
     if speed >= least:
         return passed(f"{speed:g} MB/s.")
     return failed(
-        f"file system '{item.name}' gives {speed:g} MB/s to the nodes that train on it, less than {least:g}: GPUs wait "
-        "for batches, and each checkpoint stops the job. Give it more throughput for each TiB, or more TiB."
+        f"file system '{item.name}' gives {speed:g} MB/s to the nodes that train on it, less than {least:.0f}: GPUs "
+        "wait for batches, and each checkpoint stops the job. Give it more throughput for each TiB, or more TiB."
     )
+
+
+def _need_of(context: Context, pool: NodePoolFact) -> float:
+    """What the planner says that a pool's job needs in MB/s; nothing where its work, model or GPUs are not known."""
+    task, parameters = context.task_of(pool.tags), context.parameters_of(pool.tags)
+    names = () if isinstance(pool.instance_types, Unknown) else pool.instance_types
+    rows = [instance_type(pool.cloud, name) for name in names]
+    gpus = max((row.gpu_count or 0 for row in rows if row is not None), default=0)
+    nodes = pool.nodes_max if task in ONE_JOB_ON_ALL_NODES else 1
+    if not isinstance(task, str) or not isinstance(parameters, float) or not isinstance(nodes, int):
+        return 0.0
+    return _checkpoint_mb_per_s(task, parameters, gpus * nodes)
+
+
+@cache
+def _checkpoint_mb_per_s(task: str, parameters: float, gpus: int) -> float:
+    """Throughput in MB/s at which writing checkpoints leaves training its share of the time.
+
+    Source: gpuyard.planning.workload.storage, with its own sources
+    """
+    if gpus <= 0:
+        return 0.0
+    try:
+        request = WorkloadRequest.model_validate({"task": task, "parameters": parameters})
+    except ValueError:
+        # A tag can name any number, and any word as work: of what the planner does not plan it says no need.
+        return 0.0
+    return storage_need(job_of(request), "bf16", gpus, None).write_gb_per_s * 1000
 
 
 def _unencrypted(context: Context) -> Iterable[Finding]:
@@ -251,12 +285,12 @@ RULES = (
         id="STO004",
         name="file-system-is-fast-enough",
         family="storage",
-        title="A file system that training reads gives 500 MB/s or more.",
+        title="A file system that training reads gives 500 MB/s or more, and what the job's checkpoints need.",
         severity="medium",
         levels=stricter("advisory", "mandatory", "mandatory"),
         rationale=(
             "A checkpoint of a 7 B model with its optimizer is about 100 GB: at 500 MB/s it takes more than three "
-            "minutes, in which all GPUs stand still. `gpuyard plan` says what a job really needs; set that."
+            "minutes, in which all GPUs stand still. Where work, model and GPUs are known, the planner's need counts."
         ),
         remedy="Raise the throughput for each TiB, or the capacity.",
         check=_throughput,
