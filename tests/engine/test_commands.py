@@ -127,9 +127,10 @@ def test_a_bad_edit_is_one_message_with_its_line_and_exit_code_2(
 def test_an_unknown_stack_lists_the_known_ones(project_copy: Path) -> None:
     up = gpuyard("up", "aws-prd", root=project_copy)
     assert up.returncode == 2
-    assert (
-        "there is no stack 'aws-prd'. Did you mean 'aws-prod'? Stacks: aws-dev, aws-prod or aws-staging." in up.stderr
-    )
+    stacks = [f"{cloud}-{kind}" for cloud in ("alicloud", "aws", "tencentcloud") for kind in ("dev", "prod", "staging")]
+    listed = f"{', '.join(stacks[:-1])} or {stacks[-1]}"
+    told = " ".join(up.stderr.split())
+    assert f"there is no stack 'aws-prd'. Did you mean 'aws-prod'? Stacks: {listed}." in told
 
 
 def test_a_folder_without_a_project_is_said(tmp_path: Path) -> None:
