@@ -253,8 +253,8 @@ def test_providers_of_several_regions_and_clouds_keep_apart_and_a_new_region_rep
             "the sandbox does not simulate the function alicloud:vpc/getNetworks:getNetworks",
         ),
         (
-            "import tencentcloud_iac_pulumi as tencentcloud\ntencentcloud.vpc.get_subnets()\n",
-            "the sandbox does not simulate the function tencentcloud:Vpc/getSubnets:getSubnets",
+            "import tencentcloud_iac_pulumi as tencentcloud\ntencentcloud.vpc.get_route_tables()\n",
+            "the sandbox does not simulate the function tencentcloud:Vpc/getRouteTables:getRouteTables",
         ),
     ],
 )
