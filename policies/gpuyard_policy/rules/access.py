@@ -6,7 +6,17 @@ from ipaddress import ip_network
 
 from gpuyard_policy.facts import NodePoolFact, StorageFact
 from gpuyard_policy.facts.model import IngressFact, RoleFact
-from gpuyard_policy.rules.judging import Answer, CannotTellError, each, failed, has_gpus, known, passed
+from gpuyard_policy.rules.judging import (
+    Answer,
+    CannotTellError,
+    each,
+    failed,
+    has_gpus,
+    known,
+    on_each,
+    on_pools,
+    passed,
+)
 from gpuyard_policy.rules.rule import Context, Finding, Rule, everywhere, stricter
 
 # Ports on which programs that give away a machine listen by default, by their own documentation.
@@ -99,10 +109,6 @@ def _is_internet(rule: IngressFact, cidr: str) -> bool:
     return network.prefixlen < _WORLD and not network.is_private
 
 
-def _address(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_address)
-
-
 def _judge_address(_: Context, pool: NodePoolFact) -> Answer:
     if not has_gpus(pool):
         return None
@@ -122,20 +128,12 @@ def _judge_address(_: Context, pool: NodePoolFact) -> Answer:
     )
 
 
-def _public_bucket(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.buckets, _judge_public_bucket)
-
-
 def _judge_public_bucket(_: Context, bucket: StorageFact) -> Answer:
     if known(bucket.public, f"whether bucket '{bucket.name}' is public"):
         return failed(
             f"bucket '{bucket.name}' can be read or written by everybody. Make it private, and block public access."
         )
     return passed("private.")
-
-
-def _metadata(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_metadata)
 
 
 def _judge_metadata(_: Context, pool: NodePoolFact) -> Answer:
@@ -148,10 +146,6 @@ def _judge_metadata(_: Context, pool: NodePoolFact) -> Answer:
     )
 
 
-def _wildcard(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.roles, _judge_wildcard)
-
-
 def _judge_wildcard(_: Context, role: RoleFact) -> Answer:
     wide = known(role.wildcards, f"which rights '{role.name}' gives")
     if not wide:
@@ -159,10 +153,6 @@ def _judge_wildcard(_: Context, role: RoleFact) -> Answer:
     return failed(
         f"'{role.name}' gives {', '.join(wide)}. Name the actions that are needed, and the resources they are for."
     )
-
-
-def _secrets(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_secrets)
 
 
 def _judge_secrets(_: Context, pool: NodePoolFact) -> Answer:
@@ -175,10 +165,6 @@ def _judge_secrets(_: Context, pool: NodePoolFact) -> Answer:
         "or runs on "
         "it, reads that. Fetch it from the secret store with the node's role, and replace what was written."
     )
-
-
-def _https(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.buckets, _judge_https)
 
 
 def _judge_https(_: Context, bucket: StorageFact) -> Answer:
@@ -212,7 +198,7 @@ RULES = (
         levels=stricter("advisory", "mandatory", "mandatory"),
         rationale="A node without a public address cannot be reached by mistake, whatever its security group says.",
         remedy="Use private subnets, and switch the public address off where machines are launched.",
-        check=_address,
+        check=on_pools(_judge_address),
         example=("associatePublicIpAddress: true", "associatePublicIpAddress: false"),
     ),
     Rule(
@@ -224,7 +210,7 @@ RULES = (
         levels=everywhere("mandatory"),
         rationale="Weights and data sets are copied within hours, and the owner pays for the traffic.",
         remedy="Make it private, and block public access to it.",
-        check=_public_bucket,
+        check=on_each(lambda facts: facts.buckets, _judge_public_bucket),
         example=("acl: public-read", "acl: private, with a public access block"),
     ),
     Rule(
@@ -236,7 +222,7 @@ RULES = (
         levels=stricter("advisory", "mandatory", "mandatory"),
         rationale="Without a token any program that fetches a URL for somebody else fetches the node's credentials.",
         remedy="Require session tokens where machines are launched.",
-        check=_metadata,
+        check=on_pools(_judge_metadata),
         example=("httpTokens: optional", "httpTokens: required"),
     ),
     Rule(
@@ -248,7 +234,7 @@ RULES = (
         levels=stricter("advisory", "mandatory", "mandatory"),
         rationale="Training runs other people's code. What it may do is what the node's role may do.",
         remedy="Name actions and resources.",
-        check=_wildcard,
+        check=on_each(lambda facts: facts.roles, _judge_wildcard),
         example=("s3:* on *", "s3:GetObject on one prefix"),
     ),
     Rule(
@@ -262,7 +248,7 @@ RULES = (
             "User data is stored in plain text, shown by the console and by the metadata service, and kept in state."
         ),
         remedy="Fetch secrets from the secret store with the node's role.",
-        check=_secrets,
+        check=on_pools(_judge_secrets),
         example=("export WANDB_API_KEY=0123456789abcdef", "aws secretsmanager get-secret-value ..."),
     ),
     Rule(
@@ -274,7 +260,7 @@ RULES = (
         levels=stricter("advisory", "mandatory", "mandatory"),
         rationale="A client that is set up wrongly sends data and signed requests for all on the way to read.",
         remedy="Add a policy that denies requests without TLS.",
-        check=_https,
+        check=on_each(lambda facts: facts.buckets, _judge_https),
         example=("no bucket policy", "Deny with aws:SecureTransport: false"),
     ),
 )

@@ -8,7 +8,18 @@ from gpuyard.catalog.prices import PriceBook
 from gpuyard_policy.costs import HOURS_A_MONTH, PoolCost, pool_costs
 from gpuyard_policy.facts import NodePoolFact, StorageFact, Unknown
 from gpuyard_policy.facts.model import ServiceFact
-from gpuyard_policy.rules.judging import Answer, CannotTellError, each, failed, has_gpus, known, passed, types_of
+from gpuyard_policy.rules.judging import (
+    Answer,
+    CannotTellError,
+    each,
+    failed,
+    has_gpus,
+    known,
+    on_each,
+    on_pools,
+    passed,
+    types_of,
+)
 from gpuyard_policy.rules.rule import Context, Finding, Rule, Threshold, Verdict, everywhere, stricter
 
 _NAMED = 5
@@ -76,10 +87,6 @@ def _limit_of(context: Context) -> tuple[float, str, str | None] | str | None:
     return total, currencies.pop(), budgets[0].urn
 
 
-def _reserved(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_reserved)
-
-
 def _judge_reserved(context: Context, pool: NodePoolFact) -> Answer:
     if known(pool.purchase, f"how pool '{pool.name}' is bought") != "on_demand" or not has_gpus(pool):
         return None
@@ -118,10 +125,6 @@ def _monthly(cloud: str, name: str, region: str) -> tuple[float, float, str] | N
     return (hourly.on_demand * HOURS_A_MONTH, min(terms), hourly.currency) if terms else None
 
 
-def _idle(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_idle)
-
-
 def _judge_idle(_: Context, pool: NodePoolFact) -> Answer:
     if not has_gpus(pool):
         return None
@@ -133,10 +136,6 @@ def _judge_idle(_: Context, pool: NodePoolFact) -> Answer:
     return failed(
         f"pool '{pool.name}' of a development stack always has {least} node(s), used or not. Let it shrink to 0."
     )
-
-
-def _lifecycle(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.buckets, _judge_lifecycle)
 
 
 def _judge_lifecycle(_: Context, bucket: StorageFact) -> Answer:
@@ -201,7 +200,7 @@ RULES = (
         levels=everywhere("advisory"),
         rationale="What runs all year costs a quarter to a half less with a term of a year.",
         remedy="Buy a reservation or a savings plan, or let the pool shrink when it is idle.",
-        check=_reserved,
+        check=on_pools(_judge_reserved),
         example=("4 nodes on demand, all year", "4 reserved nodes"),
         thresholds={
             "saving_percent": Threshold(
@@ -218,7 +217,7 @@ RULES = (
         levels=stricter("advisory", "disabled", "disabled"),
         rationale="Nights and weekends are two thirds of a week.",
         remedy="Set the smallest size to 0.",
-        check=_idle,
+        check=on_pools(_judge_idle),
         example=("min 1, max 4 in dev", "min 0, max 4 in dev"),
     ),
     Rule(
@@ -230,7 +229,7 @@ RULES = (
         levels=stricter("advisory", "advisory", "mandatory"),
         rationale="Checkpoints are written every hour and read once, if ever. One rule that ends something is enough.",
         remedy="Expire objects, old versions or torn uploads.",
-        check=_lifecycle,
+        check=on_each(lambda facts: facts.buckets, _judge_lifecycle),
         example=("a bucket without rules", "a rule that ends old versions after 30 days"),
     ),
     Rule(

@@ -1,7 +1,5 @@
 """Rules about what joins the GPUs of one node, and how much memory they have."""
 
-from collections.abc import Iterable
-
 from gpuyard.catalog import InstanceType, gpus
 from gpuyard_policy.facts import NodePoolFact
 from gpuyard_policy.rules.fabric_network import NETWORK_RULES
@@ -11,10 +9,10 @@ from gpuyard_policy.rules.judging import (
     Answer,
     CannotTellError,
     better_type,
-    each,
     failed,
     fault_of,
     nodes_max_of,
+    on_pools,
     parameters_of,
     passed,
     row_of,
@@ -22,7 +20,7 @@ from gpuyard_policy.rules.judging import (
     types_of,
     work_of,
 )
-from gpuyard_policy.rules.rule import Context, Finding, Rule, Threshold, everywhere, stricter
+from gpuyard_policy.rules.rule import Context, Rule, Threshold, everywhere, stricter
 
 _IMAGE_TASKS = ("vision", "inference")
 LARGE_MODEL = Threshold(
@@ -31,10 +29,6 @@ LARGE_MODEL = Threshold(
     "size from which a model counts as large",
     "https://arxiv.org/abs/2104.04473 (tensor parallelism inside a node for models that no single GPU holds)",
 )
-
-
-def _nvlink(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_nvlink)
 
 
 def _judge_nvlink(context: Context, pool: NodePoolFact) -> Answer:
@@ -86,10 +80,6 @@ def _nvlink_of(row: InstanceType, otherwise: float) -> float:
     return otherwise if gpu is None or gpu.nvlink_gb_per_s is None else gpu.nvlink_gb_per_s
 
 
-def _nvlink_speed(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_nvlink_speed)
-
-
 def _judge_nvlink_speed(context: Context, pool: NodePoolFact) -> Answer:
     least = context.threshold("nvlink_gb_per_s")
 
@@ -103,10 +93,6 @@ def _judge_nvlink_speed(context: Context, pool: NodePoolFact) -> Answer:
     return _of_large_training(
         context, pool, fault_of(pool, fault) if _trains(context, pool) else None, f"at least {least:g} GB/s", "NVLink"
     )
-
-
-def _bandwidth(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_bandwidth)
 
 
 def _judge_bandwidth(context: Context, pool: NodePoolFact) -> Answer:
@@ -147,10 +133,6 @@ def _trains(context: Context, pool: NodePoolFact) -> bool:
     return work_of(context, pool) in TRAINING_TASKS
 
 
-def _training_memory(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_training_memory)
-
-
 def _judge_training_memory(context: Context, pool: NodePoolFact) -> Answer:
     least, large = context.threshold("memory_gb"), context.threshold("model_parameters")
     if not _trains(context, pool):
@@ -176,10 +158,6 @@ def _judge_training_memory(context: Context, pool: NodePoolFact) -> Answer:
     )
 
 
-def _image_memory(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_image_memory)
-
-
 def _judge_image_memory(context: Context, pool: NodePoolFact) -> Answer:
     task, least = work_of(context, pool), context.threshold("memory_gb")
     if task not in _IMAGE_TASKS:
@@ -193,10 +171,6 @@ def _judge_image_memory(context: Context, pool: NodePoolFact) -> Answer:
     if found is None:
         return passed(f"{', '.join(types_of(pool))}: enough memory.")
     return failed(f"pool '{pool.name}' does {task}, but {found}. Use GPUs, or shares of one, of at least {least:g} GB.")
-
-
-def _known_types(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_known_types)
 
 
 def _judge_known_types(context: Context, pool: NodePoolFact) -> Answer:
@@ -218,7 +192,7 @@ RULES = (
             "GPUs and shares it; NVLink moves 300 to 1800 GB/s for each. Without it most of what is paid for waits."
         ),
         remedy="Choose an instance type whose GPUs are joined by NVLink or NVSwitch, or give each job one GPU.",
-        check=_nvlink,
+        check=on_pools(_judge_nvlink),
         example=(
             "task pretrain on g5.12xlarge: 4 × A10G on PCIe",
             "task pretrain on p4d.24xlarge: 8 × A100 on NVSwitch",
@@ -237,7 +211,7 @@ RULES = (
             "half to two thirds of the NVLink of A100 and H100, and the slices wait for it in every layer."
         ),
         remedy="Choose GPUs with faster NVLink, such as A100, H100 or H200.",
-        check=_nvlink_speed,
+        check=on_pools(_judge_nvlink_speed),
         example=("70 B parameters on p3.16xlarge: 300 GB/s", "70 B parameters on p4de.24xlarge: 600 GB/s"),
         thresholds={
             "nvlink_gb_per_s": Threshold(
@@ -261,7 +235,7 @@ RULES = (
             "the memory. GDDR cards have a third of the bandwidth of HBM2e."
         ),
         remedy="Choose GPUs with HBM2e or newer, such as A100, H100 or H20.",
-        check=_bandwidth,
+        check=on_pools(_judge_bandwidth),
         example=("70 B parameters on L40S: 864 GB/s", "70 B parameters on A100 80 GB: 2039 GB/s"),
         thresholds={
             "memory_bandwidth_gb_per_s": Threshold(
@@ -285,7 +259,7 @@ RULES = (
             "of less than 24 GB, a model of more than 7 B leaves too little for a batch that keeps them busy."
         ),
         remedy="Choose GPUs of 24 GB or more.",
-        check=_training_memory,
+        check=on_pools(_judge_training_memory),
         example=("13 B parameters on 8 × V100 16 GB", "13 B parameters on 8 × A100 40 GB"),
         thresholds={
             "memory_gb": Threshold(
@@ -309,7 +283,7 @@ RULES = (
             "failing with an out-of-memory error on the first large request."
         ),
         remedy="Choose GPUs, or shares of one, of 16 GB or more.",
-        check=_image_memory,
+        check=on_pools(_judge_image_memory),
         example=("inference on g4ad.xlarge: 8 GB", "inference on g5.xlarge: 24 GB"),
         thresholds={
             "memory_gb": Threshold(
@@ -330,7 +304,7 @@ RULES = (
         levels=everywhere("advisory"),
         rationale="Of a type that the catalog does not know no rule can tell anything: its pool is judged by nobody.",
         remedy="Use a type that `gpuyard catalog list` knows, or suppress the finding where no GPUs are meant.",
-        check=_known_types,
+        check=on_pools(_judge_known_types),
         example=("p9.96xlarge", "p5.48xlarge"),
     ),
 )

@@ -16,6 +16,7 @@ from gpuyard_policy.rules.judging import (
     is_one_job_on_several_nodes,
     known,
     nodes_max_of,
+    on_pools,
     parameters_of,
     passed,
     stated,
@@ -27,10 +28,6 @@ from gpuyard_policy.rules.rule import Context, Finding, Rule, Threshold, everywh
 # of their own that joins the members of a cluster.
 _IN_THE_NETWORK = ("efa", "erdma")
 _ALONE = "one node, or nodes with a job each."
-
-
-def _rdma_type(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_rdma_type)
 
 
 def _judge_rdma_type(context: Context, pool: NodePoolFact) -> Answer:
@@ -53,10 +50,6 @@ def _has_rdma(row: InstanceType) -> bool:
     return row.has_rdma is True and row.has_nvlink is True
 
 
-def _rdma_on(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_rdma_on)
-
-
 def _judge_rdma_on(context: Context, pool: NodePoolFact) -> Answer:
     if not is_one_job_on_several_nodes(context, pool):
         return passed(_ALONE)
@@ -72,10 +65,6 @@ def _judge_rdma_on(context: Context, pool: NodePoolFact) -> Answer:
     }.get(capable, "Put it into an HPC cluster.")
     message = f"pool '{pool.name}' has {', '.join(types_of(pool))}, whose RDMA ({capable}) is not switched on"
     return failed(f"{message}: its nodes would talk over TCP. {how}")
-
-
-def _rdma_speed(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_rdma_speed)
 
 
 def _judge_rdma_speed(context: Context, pool: NodePoolFact) -> Answer:
@@ -103,10 +92,6 @@ def _is_fast(row: InstanceType) -> bool:
     return _has_rdma(row) and (row.rdma_gbps or 0) >= 100  # noqa: PLR2004 - the default
 
 
-def _zones(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_zones)
-
-
 def _judge_zones(context: Context, pool: NodePoolFact) -> Answer:
     if not is_one_job_on_several_nodes(context, pool):
         return passed(_ALONE)
@@ -121,10 +106,6 @@ def _judge_zones(context: Context, pool: NodePoolFact) -> Answer:
     if len(places) > 1:
         raise CannotTellError(f"cannot tell whether {', '.join(sorted(places))} are one zone: names beside ids.")
     return passed(f"all in {zones[0]}.")
-
-
-def _placement(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_placement)
 
 
 def _judge_placement(context: Context, pool: NodePoolFact) -> Answer:
@@ -189,10 +170,6 @@ def _judge_group(pool: NodePoolFact, groups: dict[str, SecurityGroupFact]) -> An
     )
 
 
-def _block_placement(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_block_placement)
-
-
 def _judge_block_placement(context: Context, pool: NodePoolFact) -> Answer:
     if pool.purchase != "capacity_block" and not isinstance(pool.purchase, Unknown):
         return None
@@ -217,7 +194,7 @@ NETWORK_RULES = (
             "ten times that of RDMA: adding nodes makes the job dearer, and hardly faster."
         ),
         remedy="Choose a type with EFA, eRDMA or RoCE, or train on one node.",
-        check=_rdma_type,
+        check=on_pools(_judge_rdma_type),
         example=("pretrain on 4 × p3.16xlarge: no RDMA", "pretrain on 4 × p4d.24xlarge: EFA"),
     ),
     Rule(
@@ -231,7 +208,7 @@ NETWORK_RULES = (
             "A type that can do RDMA does it only where its interfaces or its cluster say so; else NCCL uses TCP."
         ),
         remedy="Add EFA interfaces, set the traffic mode of interfaces to high performance, or join the HPC cluster.",
-        check=_rdma_on,
+        check=on_pools(_judge_rdma_on),
         example=("p4d.24xlarge with ordinary interfaces", "p4d.24xlarge with interfaceType: efa on each card"),
     ),
     Rule(
@@ -246,7 +223,7 @@ NETWORK_RULES = (
             "longer than the step itself."
         ),
         remedy="Choose machines with a faster RDMA network.",
-        check=_rdma_speed,
+        check=on_pools(_judge_rdma_speed),
         example=("70 B parameters over 64 Gbps", "70 B parameters over 400 Gbps"),
         thresholds={
             "rdma_gbps": Threshold(
@@ -269,7 +246,7 @@ NETWORK_RULES = (
         levels=stricter("advisory", "mandatory", "mandatory"),
         rationale="RDMA does not leave a zone, and traffic between zones is slower and is paid for.",
         remedy="Give the pool one zone, or subnets of one zone.",
-        check=_zones,
+        check=on_pools(_judge_zones),
         example=("zones us-east-1a and us-east-1d", "zone us-east-1d"),
     ),
     Rule(
@@ -284,7 +261,7 @@ NETWORK_RULES = (
             "between them. It is advice: a placement group is no condition of RDMA, and makes capacity rarer."
         ),
         remedy="Put the pool into a cluster placement group; not with spot, and not with a capacity block.",
-        check=_placement,
+        check=on_pools(_judge_placement),
         example=("4 × p4d.24xlarge, no placement", "4 × p4d.24xlarge in a group with strategy: cluster"),
     ),
     Rule(
@@ -311,7 +288,7 @@ NETWORK_RULES = (
         levels=everywhere("mandatory"),
         rationale="A capacity block lies together already; a launch that names a placement group as well is refused.",
         remedy="Remove the placement group.",
-        check=_block_placement,
+        check=on_pools(_judge_block_placement),
         example=("marketType: capacity-block with a placement group", "marketType: capacity-block alone"),
     ),
 )

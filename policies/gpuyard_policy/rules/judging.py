@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, Generic, Protocol, TypeVar
 
 from gpuyard.catalog import InstanceType, find_instance_types, instance_type
-from gpuyard_policy.facts import NodePoolFact, Unknown
+from gpuyard_policy.facts import Facts, NodePoolFact, Unknown
 from gpuyard_policy.facts.reading import read
 from gpuyard_policy.rules.rule import Context, Finding, Verdict
 
@@ -92,6 +92,26 @@ def each(context: Context, facts: Iterable[_Fact], judge: Callable[[Context, _Fa
     for (what, remedy), names in untold.items():
         listed = ", ".join(sorted(names)[:_NAMED]) + (" ..." if len(names) > _NAMED else "")
         yield context.finding(Verdict.UNDECIDED, None, f"{what} for {len(names)} pool(s) ({listed}): {remedy}")
+
+
+def on_each(
+    facts: Callable[[Facts], Iterable[_Fact]], judge: Callable[[Context, _Fact], Answer]
+) -> Callable[[Context], Iterable[Finding]]:
+    """A rule that judges each of some resources by itself alone.
+
+    Args:
+        facts: Picks the facts of the resources.
+        judge: Judges one, as for :func:`each`.
+
+    Returns:
+        What the rule's ``check`` is.
+    """
+    return lambda context: each(context, facts(context.facts), judge)
+
+
+def on_pools(judge: Callable[[Context, NodePoolFact], Answer]) -> Callable[[Context], Iterable[Finding]]:
+    """A rule that judges each node pool by itself alone; see :func:`on_each`."""
+    return on_each(lambda facts: facts.node_pools, judge)
 
 
 def known(value: _Value | Unknown, what: str) -> _Value:

@@ -7,7 +7,18 @@ from gpuyard.catalog import gpus, instance_type
 from gpuyard.catalog.software import PyTorchBuild, builds_of, check_build, image_contents
 from gpuyard_policy.facts import NodePoolFact, StorageFact
 from gpuyard_policy.facts.model import TaggedFact, Unknown
-from gpuyard_policy.rules.judging import Answer, CannotTellError, each, failed, has_gpus, known, passed, types_of
+from gpuyard_policy.rules.judging import (
+    Answer,
+    CannotTellError,
+    each,
+    failed,
+    has_gpus,
+    known,
+    on_each,
+    on_pools,
+    passed,
+    types_of,
+)
 from gpuyard_policy.rules.rule import Context, Finding, Rule, everywhere, stricter
 
 # A release of PyTorch that a script pins, with the CUDA of the build where one is named.
@@ -40,10 +51,6 @@ def _watched(context: Context) -> Iterable[Finding]:
     return each(context, context.facts.node_pools, judge)
 
 
-def _tags(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.tagged, _judge_tags)
-
-
 def _judge_tags(context: Context, item: TaggedFact) -> Answer:
     required = context.config.required_tags
     tags = known(item.tags, f"what tags '{item.name}' has")
@@ -52,10 +59,6 @@ def _judge_tags(context: Context, item: TaggedFact) -> Answer:
         return passed("it has every required tag.")
     message = f"'{item.name}' lacks the tag(s) {', '.join(missing)}: its cost and its owner cannot be found"
     return failed(f"{message}. Add them, or default tags of the provider.")
-
-
-def _protected(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.storage, _judge_protected)
 
 
 def _judge_protected(_: Context, item: StorageFact) -> Answer:
@@ -69,10 +72,6 @@ def _judge_protected(_: Context, item: StorageFact) -> Answer:
     )
 
 
-def _pinned(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_pinned)
-
-
 def _judge_pinned(_: Context, pool: NodePoolFact) -> Answer:
     if known(pool.image_pinned, f"whether the image of pool '{pool.name}' stays the same"):
         return passed("the image stays until somebody names another.")
@@ -81,10 +80,6 @@ def _judge_pinned(_: Context, pool: NodePoolFact) -> Answer:
         f"pool '{pool.name}' names {image}, which changes by itself: the next node has another driver than the others. "
         "Name the image by id, or a release."
     )
-
-
-def _software(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_software)
 
 
 def _judge_software(_: Context, pool: NodePoolFact) -> Answer:
@@ -135,10 +130,6 @@ def _judge_build(pool: NodePoolFact, wanted: str, build: PyTorchBuild) -> Answer
     return passed(f"{wanted} knows the GPUs of {', '.join(types_of(pool))}, as far as the catalog says.")
 
 
-def _taints(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_taints)
-
-
 def _judge_taints(_: Context, pool: NodePoolFact) -> Answer:
     if pool.taints is None or not has_gpus(pool):
         return None
@@ -174,7 +165,7 @@ RULES = (
         levels=everywhere("advisory"),
         rationale="Costs are split by tags, rules find what belongs together by them, and so do people at night.",
         remedy="Set them once, as default tags of the provider. 'required_tags' says which.",
-        check=_tags,
+        check=on_each(lambda facts: facts.tagged, _judge_tags),
         example=("no tags", "gpuyard:cluster and gpuyard:environment"),
     ),
     Rule(
@@ -186,7 +177,7 @@ RULES = (
         levels=stricter("disabled", "advisory", "mandatory"),
         rationale="Some changes replace a file system: the engine deletes the old one, with everything in it.",
         remedy="Set 'protect=True' in the resource options.",
-        check=_protected,
+        check=on_each(lambda facts: facts.storage, _judge_protected),
         example=("a bucket without protect", "ResourceOptions(protect=True)"),
     ),
     Rule(
@@ -198,7 +189,7 @@ RULES = (
         levels=stricter("advisory", "advisory", "mandatory"),
         rationale="A new image brings another driver or NCCL: nodes of one job differ, and hang or get slower.",
         remedy="Name the image by id or by release, and change it on purpose.",
-        check=_pinned,
+        check=on_pools(_judge_pinned),
         example=("resolve:ssm:/aws/service/... or $Latest", "ami-0123456789abcdef0"),
     ),
     Rule(
@@ -212,7 +203,7 @@ RULES = (
             "A build without code for a GPU, or newer than its driver, ends with 'no kernel image' after the nodes run."
         ),
         remedy="Choose another build or image; `gpuyard catalog pytorch` says which work.",
-        check=_software,
+        check=on_pools(_judge_software),
         example=("torch==1.12.1 on H100", "torch==2.8.0 on H100"),
     ),
     Rule(
@@ -226,7 +217,7 @@ RULES = (
             "Without one, ordinary pods take processors and memory of the dearest nodes, and the autoscaler keeps them."
         ),
         remedy="Add a taint, and tolerations where GPUs are asked for.",
-        check=_taints,
+        check=on_pools(_judge_taints),
         example=("a GPU node group without taints", "taint nvidia.com/gpu=true:NoSchedule"),
     ),
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpuyard_policy.facts.model import CopyFact, DiskFact, SnapshotScheduleFact, Unknown
-from gpuyard_policy.rules.judging import Answer, each, failed, known, passed
+from gpuyard_policy.rules.judging import Answer, each, failed, known, on_each, passed
 from gpuyard_policy.rules.rule import Context, Finding, Rule, Threshold, everywhere, stricter
 from gpuyard_policy.rules.storage_disks import every_disk
 
@@ -118,10 +118,6 @@ def _selects(context: Context) -> Iterable[Finding]:
     return each(context, context.facts.schedules, judge)
 
 
-def _ends(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.schedules, _judge_ends)
-
-
 def _judge_ends(context: Context, one: SnapshotScheduleFact) -> Answer:
     if _kept(one):
         return passed("its snapshots end.")
@@ -137,10 +133,6 @@ def _kept(one: SnapshotScheduleFact) -> bool:
     return days is not None or count is not None
 
 
-def _too_long(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.schedules, _judge_too_long)
-
-
 def _judge_too_long(context: Context, one: SnapshotScheduleFact) -> Answer:
     if not _kept(one):
         return passed("SNP003 says that its snapshots never end.")
@@ -152,10 +144,6 @@ def _judge_too_long(context: Context, one: SnapshotScheduleFact) -> Answer:
     if isinstance(one.keep_count, int) and one.keep_count > count_max:
         return failed(f"schedule '{one.name}' keeps {one.keep_count} snapshots, more than {count_max:g}. Keep fewer.")
     return passed("not longer than is allowed.")
-
-
-def _copied(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.schedules, _judge_copied)
 
 
 def _judge_copied(context: Context, one: SnapshotScheduleFact) -> Answer:
@@ -171,10 +159,6 @@ def _copies_of(one: SnapshotScheduleFact) -> tuple[CopyFact, ...]:
     return known(one.copies, f"whether schedule '{one.name}' copies snapshots")
 
 
-def _copy_elsewhere(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.schedules, _judge_copy_elsewhere)
-
-
 def _judge_copy_elsewhere(context: Context, one: SnapshotScheduleFact) -> Answer:
     copies = _copies_of(one)
     if not copies:
@@ -184,10 +168,6 @@ def _judge_copy_elsewhere(context: Context, one: SnapshotScheduleFact) -> Answer
         if known(copy.region, f"where schedule '{one.name}' copies to") == here:
             return failed(f"schedule '{one.name}' copies snapshots to {here}, where they are. Name another region.")
     return passed("its copies are elsewhere.")
-
-
-def _copy_ends(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.schedules, _judge_copy_ends)
 
 
 def _judge_copy_ends(context: Context, one: SnapshotScheduleFact) -> Answer:
@@ -200,10 +180,6 @@ def _judge_copy_ends(context: Context, one: SnapshotScheduleFact) -> Answer:
                 f"copies of snapshots of schedule '{one.name}' never end. Say for how many days they are kept."
             )
     return passed("its copies end.")
-
-
-def _copy_encrypted(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.schedules, _judge_copy_encrypted)
 
 
 def _judge_copy_encrypted(context: Context, one: SnapshotScheduleFact) -> Answer:
@@ -252,7 +228,7 @@ RULES = (
         levels=everywhere("mandatory"),
         rationale="Every interval adds one, each is paid for by the month, and none is looked at again.",
         remedy="Set a retention by days or by number.",
-        check=_ends,
+        check=on_each(lambda facts: facts.schedules, _judge_ends),
         example=("no retention, or -1", "14 days"),
     ),
     Rule(
@@ -264,7 +240,7 @@ RULES = (
         levels=stricter("advisory", "advisory", "mandatory"),
         rationale="Old snapshots hold blocks that nothing else needs: cost, and data that should have been deleted.",
         remedy="Shorten the retention, or raise the threshold on purpose.",
-        check=_too_long,
+        check=on_each(lambda facts: facts.schedules, _judge_too_long),
         example=("3650 days", "30 days"),
         thresholds={
             "keep_days_max": Threshold(
@@ -282,7 +258,7 @@ RULES = (
         levels=stricter("disabled", "advisory", "mandatory"),
         rationale="A region that is lost, or an account that is broken into there, takes disks and snapshots together.",
         remedy="Add a copy rule to a second region.",
-        check=_copied,
+        check=on_each(lambda facts: facts.schedules, _judge_copied),
         example=("no copy", "a copy in us-west-2, kept 30 days"),
     ),
     Rule(
@@ -294,7 +270,7 @@ RULES = (
         levels=everywhere("mandatory"),
         rationale="A copy beside the original costs the same and protects from nothing more.",
         remedy="Name another region for the copy.",
-        check=_copy_elsewhere,
+        check=on_each(lambda facts: facts.schedules, _judge_copy_elsewhere),
         example=("us-east-1 to us-east-1", "us-east-1 to us-west-2"),
     ),
     Rule(
@@ -308,7 +284,7 @@ RULES = (
             "The retention of the original says nothing of its copies: without one of their own they stay for ever."
         ),
         remedy="Set a retention for the copy.",
-        check=_copy_ends,
+        check=on_each(lambda facts: facts.schedules, _judge_copy_ends),
         example=("a copy without a retain rule", "a copy kept 30 days"),
     ),
     Rule(
@@ -322,7 +298,7 @@ RULES = (
             "A copy of an unencrypted snapshot is unencrypted unless it says otherwise, in a region nobody watches."
         ),
         remedy="Set 'encrypted' for the copy, with a key of that region.",
-        check=_copy_encrypted,
+        check=on_each(lambda facts: facts.schedules, _judge_copy_encrypted),
         example=("encrypted: false", "encrypted: true"),
     ),
 )

@@ -16,6 +16,7 @@ from gpuyard_policy.rules.judging import (
     failed,
     known,
     nodes_max_of,
+    on_pools,
     passed,
     types_of,
     work_of,
@@ -68,10 +69,6 @@ def _judge_checkpoints(context: Context, pool: NodePoolFact, homes: _Homes) -> A
     )
 
 
-def _pretraining(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_pretraining)
-
-
 def _judge_pretraining(context: Context, pool: NodePoolFact) -> Answer:
     if not _is_spot(pool):
         return None
@@ -82,10 +79,6 @@ def _judge_pretraining(context: Context, pool: NodePoolFact) -> Answer:
         "them. Reserve "
         "capacity, use a capacity block, or buy on demand."
     )
-
-
-def _several_types(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_several_types)
 
 
 def _judge_several_types(context: Context, pool: NodePoolFact) -> Answer:
@@ -101,10 +94,6 @@ def _judge_several_types(context: Context, pool: NodePoolFact) -> Answer:
     )
 
 
-def _told(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_told)
-
-
 def _judge_told(_: Context, pool: NodePoolFact) -> Answer:
     if not _is_spot(pool):
         return None
@@ -114,10 +103,6 @@ def _judge_told(_: Context, pool: NodePoolFact) -> Answer:
         f"nothing is told before a machine of spot pool '{pool.name}' is taken away: no checkpoint is written in the "
         "time that is left. Add a lifecycle hook, an event rule, or a watcher on the nodes."
     )
-
-
-def _placement(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_placement)
 
 
 def _judge_placement(_: Context, pool: NodePoolFact) -> Answer:
@@ -130,10 +115,6 @@ def _judge_placement(_: Context, pool: NodePoolFact) -> Answer:
         "spare ones, "
         "and loses them together. Remove the placement group, or do not use spot."
     )
-
-
-def _price(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_price)
 
 
 def _judge_price(context: Context, pool: NodePoolFact) -> Answer:
@@ -183,7 +164,7 @@ RULES = (
         levels=stricter("advisory", "mandatory", "mandatory"),
         rationale="All nodes wait for the one that was taken, and then for a new one with the same neighbours.",
         remedy="Reserve capacity, use a capacity block, or buy on demand.",
-        check=_pretraining,
+        check=on_pools(_judge_pretraining),
         example=("pretrain on 8 spot nodes", "pretrain on 8 nodes of a capacity block"),
     ),
     Rule(
@@ -195,7 +176,7 @@ RULES = (
         levels=everywhere("advisory"),
         rationale="Each type in each zone is a market of its own; a pool of one type stops when its market is empty.",
         remedy="Name more types with the same GPU.",
-        check=_several_types,
+        check=on_pools(_judge_several_types),
         example=("g5.2xlarge alone", "g5.2xlarge, g5.4xlarge, g5.8xlarge"),
     ),
     Rule(
@@ -209,7 +190,7 @@ RULES = (
             "The notice comes seconds or minutes before. What does not listen loses all since the last checkpoint."
         ),
         remedy="Add a lifecycle hook, an event rule or a watcher that writes a checkpoint.",
-        check=_told,
+        check=on_pools(_judge_told),
         example=("a spot group alone", "a spot group with a termination hook"),
     ),
     Rule(
@@ -221,7 +202,7 @@ RULES = (
         levels=everywhere("mandatory"),
         rationale="Together means from one rack's spare machines: rarely enough, and all gone at the same time.",
         remedy="Remove the placement group, or do not use spot.",
-        check=_placement,
+        check=on_pools(_judge_placement),
         example=("spot with strategy: cluster", "spot without a placement group"),
     ),
     Rule(
@@ -233,7 +214,7 @@ RULES = (
         levels=everywhere("advisory"),
         rationale="A limit under the going price gets no machine, and no error either: the pool just stays empty.",
         remedy="Raise the limit, or leave it out.",
-        check=_price,
+        check=on_pools(_judge_price),
         example=("at most 0.10 USD for g5.2xlarge", "no limit"),
         thresholds={
             "share_of_spot_price": Threshold(

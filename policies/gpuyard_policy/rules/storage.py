@@ -21,6 +21,7 @@ from gpuyard_policy.rules.judging import (
     failed,
     is_one_job_on_several_nodes,
     known,
+    on_each,
     passed,
 )
 from gpuyard_policy.rules.rule import Context, Finding, Rule, Threshold, everywhere, stricter
@@ -195,10 +196,6 @@ def _checkpoint_mb_per_s(task: str, parameters: float, gpus: int) -> float:
     return storage_need(job_of(request), "bf16", gpus, None).write_gb_per_s * 1000
 
 
-def _unencrypted(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.storage, _judge_encryption)
-
-
 def _judge_encryption(context: Context, item: StorageFact) -> Answer:
     if known(item.encrypted, f"whether {item.kind} '{item.name}' is encrypted"):
         return passed("encrypted at rest.")
@@ -316,7 +313,7 @@ RULES = (
         rationale="Weights and training data are what the cluster exists for. Encryption costs nothing, and can hardly "
         "be added later: what exists must be copied.",
         remedy="Switch encryption on when the file system or bucket is created.",
-        check=_unencrypted,
+        check=on_each(lambda facts: facts.storage, _judge_encryption),
         example=("EFS with encrypted: false", "EFS with encrypted: true"),
     ),
     Rule(

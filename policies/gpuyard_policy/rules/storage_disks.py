@@ -15,6 +15,7 @@ from gpuyard_policy.rules.judging import (
     failed,
     fault_of,
     known,
+    on_pools,
     passed,
     work_of,
 )
@@ -27,10 +28,6 @@ def every_disk(context: Context) -> Iterable[DiskFact]:
     for pool in context.facts.node_pools:
         if not isinstance(pool.disks, Unknown):
             yield from pool.disks
-
-
-def _refused(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_refused)
 
 
 def _judge_refused(context: Context, pool: NodePoolFact) -> Answer:
@@ -84,10 +81,6 @@ def _level_of(disk: DiskFact) -> BlockDisk | None:
     """The catalog's row of a disk's class; None where the cloud's default is taken or the class is not held."""
     kind = known(disk.disk_type, f"of what class disk '{disk.name}' is")
     return None if kind is None else block_disks(disk.cloud).get(kind)
-
-
-def _slow(context: Context) -> Iterable[Finding]:
-    return each(context, context.facts.node_pools, _judge_slow)
 
 
 def _judge_slow(context: Context, pool: NodePoolFact) -> Answer:
@@ -157,7 +150,7 @@ DISK_RULES = (
             "before the first node is launched, and then every node does."
         ),
         remedy="Name a class that the family takes for the system disk and for data disks.",
-        check=_refused,
+        check=on_pools(_judge_refused),
         example=("gn7i with cloud_efficiency", "gn7i with cloud_essd PL1"),
     ),
     Rule(
@@ -181,7 +174,7 @@ DISK_RULES = (
         levels=everywhere("advisory"),
         rationale="A class's included throughput is often that of a laptop disk: a cache of 1 TB takes hours to fill.",
         remedy="Buy throughput for the disk, take a faster class, or use the local NVMe disks.",
-        check=_slow,
+        check=on_pools(_judge_slow),
         example=("gp3 with its included 131 MB/s", "gp3 with 500 MB/s"),
         thresholds={
             "throughput_mb_per_s": Threshold(
