@@ -83,9 +83,8 @@ def _judge_ingress(rule: IngressFact, nodes: set[str]) -> Answer:
     ports = known(rule.ports, f"which ports '{rule.name}' lets in")
     if ports is None:
         return failed(
-            f"'{rule.name}' lets all ports in from the internet ({cidr}). Let in your own addresses, or a group, "
-            "and no "
-            "more ports than are needed; reach nodes by the cloud's session service."
+            f"'{rule.name}' lets all ports in from the internet ({cidr}). Let in your own addresses, or a group, and "
+            "no more ports than are needed; reach nodes by the cloud's session service."
         )
     first, last = ports
     open_ones = [f"{port} ({what})" for port, what in DANGEROUS_PORTS.items() if first <= port <= last]
@@ -95,9 +94,8 @@ def _judge_ingress(rule: IngressFact, nodes: set[str]) -> Answer:
     span = f"port {first}" if first == last else f"ports {first} to {last}"
     what = f": {', '.join(open_ones)}" if open_ones else " of GPU nodes"
     return failed(
-        f"'{rule.name}' lets {span} in from the internet ({cidr}){what}. Let in your own addresses or a "
-        "group, or put a "
-        "load balancer before it."
+        f"'{rule.name}' lets {span} in from the internet ({cidr}){what}. Let in your own addresses or a group, or put "
+        "a load balancer before it."
     )
 
 
@@ -115,16 +113,14 @@ def _judge_address(_: Context, pool: NodePoolFact) -> Answer:
     public = known(pool.public_address, f"whether nodes of pool '{pool.name}' get a public address")
     if public is None:
         raise CannotTellError(
-            f"cannot tell whether nodes of pool '{pool.name}' get a public address: their subnet decides, and is "
-            "not in "
-            "this stack. Say no where they are launched."
+            f"cannot tell whether nodes of pool '{pool.name}' get a public address: their subnet decides, and is not "
+            "in this stack. Say no where they are launched."
         )
     if not public:
         return passed("no address of the internet.")
     return failed(
-        f"nodes of pool '{pool.name}' get an address of the internet. Put them into private subnets with a "
-        "NAT gateway or "
-        "endpoints, and switch the address off."
+        f"nodes of pool '{pool.name}' get an address of the internet. Put them into private subnets with a NAT gateway "
+        "or endpoints, and switch the address off."
     )
 
 
@@ -140,9 +136,8 @@ def _judge_metadata(_: Context, pool: NodePoolFact) -> Answer:
     if known(pool.metadata_hardened, f"whether the metadata service of pool '{pool.name}' asks for a token"):
         return passed("the metadata service asks for a token.")
     return failed(
-        f"the metadata service of nodes of pool '{pool.name}' answers without a token: one forged request "
-        "gets the role's "
-        "credentials. Set 'http_tokens' to 'required'."
+        f"the metadata service of nodes of pool '{pool.name}' answers without a token: one forged request gets the "
+        "role's credentials. Set 'http_tokens' to 'required'."
     )
 
 
@@ -161,9 +156,8 @@ def _judge_secrets(_: Context, pool: NodePoolFact) -> Answer:
     if not found:
         return passed("no secret that can be recognized.")
     return failed(
-        f"the user data of pool '{pool.name}' holds {' and '.join(found)}: whoever may describe the machine, "
-        "or runs on "
-        "it, reads that. Fetch it from the secret store with the node's role, and replace what was written."
+        f"the user data of pool '{pool.name}' holds {' and '.join(found)}: whoever may describe the machine, or runs "
+        "on it, reads that. Fetch it from the secret store with the node's role, and replace what was written."
     )
 
 

@@ -142,9 +142,8 @@ def _judge_lifecycle(_: Context, bucket: StorageFact) -> Answer:
     if known(bucket.expires, f"whether anything in bucket '{bucket.name}' ever ends"):
         return passed("something in it ends.")
     return failed(
-        f"nothing in bucket '{bucket.name}' ever ends: old checkpoints, old versions and torn uploads are "
-        "paid for month "
-        "after month. Add a rule that ends them."
+        f"nothing in bucket '{bucket.name}' ever ends: old checkpoints, old versions and torn uploads are paid for "
+        "month after month. Add a rule that ends them."
     )
 
 
@@ -154,9 +153,8 @@ def _ddos(context: Context) -> Iterable[Finding]:
 
 def _judge_ddos(_: Context, service: ServiceFact) -> Answer:
     return failed(
-        f"'{service.name}' is an advanced DDoS product, whose monthly fee is for public services: a training "
-        "cluster has "
-        "none, and the standard protection costs nothing. Remove it, or say why it is needed in a suppression."
+        f"'{service.name}' is an advanced DDoS product, whose monthly fee is for public services: a training cluster "
+        "has none, and the standard protection costs nothing. Remove it, or say why it is needed in a suppression."
     )
 
 

@@ -206,9 +206,8 @@ RULES = (
         severity="high",
         levels=stricter("advisory", "mandatory", "mandatory"),
         rationale=(
-            "A model that no GPU holds is cut into slices that exchange every layer's results. V100, A800 and "
-            "H800 have "
-            "half to two thirds of the NVLink of A100 and H100, and the slices wait for it in every layer."
+            "A model that no GPU holds is cut into slices that exchange every layer's results. V100, A800 and H800 "
+            "have half to two thirds of the NVLink of A100 and H100, and the slices wait for it in every layer."
         ),
         remedy="Choose GPUs with faster NVLink, such as A100, H100 or H200.",
         check=on_pools(_judge_nvlink_speed),
@@ -278,9 +277,8 @@ RULES = (
         severity="medium",
         levels=stricter("advisory", "mandatory", "mandatory"),
         rationale=(
-            "A 7 B model in 16 bits, or a diffusion model with its encoder and decoder, takes most of 16 GB. "
-            "Less means "
-            "failing with an out-of-memory error on the first large request."
+            "A 7 B model in 16 bits, or a diffusion model with its encoder and decoder, takes most of 16 GB. Less "
+            "means failing with an out-of-memory error on the first large request."
         ),
         remedy="Choose GPUs, or shares of one, of 16 GB or more.",
         check=on_pools(_judge_image_memory),

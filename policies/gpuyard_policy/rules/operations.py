@@ -43,9 +43,8 @@ def _watched(context: Context) -> Iterable[Finding]:
         if pool.cloud in unknown:
             known(unknown[pool.cloud], "what an alarm or dashboard of this stack looks at")
         return failed(
-            f"nothing in this stack looks at the utilization of the GPUs of pool '{pool.name}': idle ones cost as "
-            "much as "
-            "busy ones, and nobody sees it. Add an alarm or a dashboard on it."
+            f"nothing in this stack looks at the utilization of the GPUs of pool '{pool.name}': idle ones cost as much "
+            "as busy ones, and nobody sees it. Add an alarm or a dashboard on it."
         )
 
     return each(context, context.facts.node_pools, judge)
@@ -120,8 +119,7 @@ def _judge_build(pool: NodePoolFact, wanted: str, build: PyTorchBuild) -> Answer
             why = " ".join(answer.reasons)
             return failed(
                 f"{wanted} in the user data of pool '{pool.name}' does not work on {name}: {why} `gpuyard catalog "
-                "pytorch` "
-                "lists builds."
+                "pytorch` lists builds."
             )
         if answer.gpu_supported is None:
             open_questions.append(f"whether {wanted} knows the GPU of {name}")

@@ -78,9 +78,8 @@ def _judge_scheduled(disk: DiskFact, schedules: _Schedules) -> Answer:
         known(why, f"what schedule '{one.name}' selects")
     off = f" Schedule '{found[0].name}' selects it, but is switched off." if found else ""
     return failed(
-        f"disk '{disk.name}' lasts, and no schedule makes snapshots of it.{off} Give it the exact tag of a "
-        "schedule (key "
-        "and value, case and all), or attach it to one."
+        f"disk '{disk.name}' lasts, and no schedule makes snapshots of it.{off} Give it the exact tag of a schedule "
+        "(key and value, case and all), or attach it to one."
     )
 
 

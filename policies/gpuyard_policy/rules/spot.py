@@ -75,9 +75,8 @@ def _judge_pretraining(context: Context, pool: NodePoolFact) -> Answer:
     if work_of(context, pool) != "pretrain" or nodes_max_of(pool) <= 1:
         return passed("no pre-training on several nodes.")
     return failed(
-        f"pool '{pool.name}' pre-trains on up to {nodes_max_of(pool)} spot nodes: losing one stops all of "
-        "them. Reserve "
-        "capacity, use a capacity block, or buy on demand."
+        f"pool '{pool.name}' pre-trains on up to {nodes_max_of(pool)} spot nodes: losing one stops all of them. "
+        "Reserve capacity, use a capacity block, or buy on demand."
     )
 
 
@@ -88,9 +87,8 @@ def _judge_several_types(context: Context, pool: NodePoolFact) -> Answer:
     if len(types) > 1:
         return passed(f"{len(types)} instance types.")
     return failed(
-        f"spot pool '{pool.name}' may be of {', '.join(types)} only: when that is short, there is nothing. "
-        "Name a second "
-        "type with the same GPU."
+        f"spot pool '{pool.name}' may be of {', '.join(types)} only: when that is short, there is nothing. Name a "
+        "second type with the same GPU."
     )
 
 
@@ -111,9 +109,8 @@ def _judge_placement(_: Context, pool: NodePoolFact) -> Answer:
     if known(pool.placement, f"whether pool '{pool.name}' has a placement group") != "close":
         return passed("placed anywhere.")
     return failed(
-        f"spot pool '{pool.name}' wants its machines together: it gets them only where one place has enough "
-        "spare ones, "
-        "and loses them together. Remove the placement group, or do not use spot."
+        f"spot pool '{pool.name}' wants its machines together: it gets them only where one place has enough spare "
+        "ones, and loses them together. Remove the placement group, or do not use spot."
     )
 
 
@@ -136,9 +133,8 @@ def _judge_price(context: Context, pool: NodePoolFact) -> Answer:
     if not floors or limit >= min(floors)[0]:
         return passed(f"{limit:g} an hour is enough for a type of it.")
     return failed(
-        f"pool '{pool.name}' pays at most {limit:g} an hour, less than {min(floors)[1]}: it would get no "
-        "machine. Raise "
-        "the limit, or leave it out: more than on demand is never paid."
+        f"pool '{pool.name}' pays at most {limit:g} an hour, less than {min(floors)[1]}: it would get no machine. "
+        "Raise the limit, or leave it out: more than on demand is never paid."
     )
 
 

@@ -271,8 +271,7 @@ RULES = (
         levels=stricter("advisory", "mandatory", "mandatory"),
         rationale=(
             "All nodes read other parts of the same data at once, and write a checkpoint at the same moment. One "
-            "server "
-            "gives them a share of its own speed; a parallel file system gives each its own."
+            "server gives them a share of its own speed; a parallel file system gives each its own."
         ),
         remedy="Add FSx for Lustre, CPFS or Turbo CFS in the nodes' zone.",
         check=_parallel,

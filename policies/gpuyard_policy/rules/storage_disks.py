@@ -69,8 +69,7 @@ def _judge_size(context: Context, disk: DiskFact) -> Answer:
         smaller = [row.name for row in block_disks(disk.cloud).values() if (row.size_min_gib or 1) <= size]
         return failed(
             f"disk '{disk.name}' is a {level.name} of {size} GiB, but that level begins at {least} GiB. Make it "
-            f"{least} "
-            f"GiB, or use {', '.join(smaller) or 'another class'}."
+            f"{least} GiB, or use {', '.join(smaller) or 'another class'}."
         )
     if most is not None and size > most:
         return failed(f"disk '{disk.name}' is a {level.name} of {size} GiB, but that level ends at {most} GiB.")
