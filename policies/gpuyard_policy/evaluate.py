@@ -1,9 +1,10 @@
 """All rules over one stack: verdicts with their levels, suppressions, and what the whole comes to."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import cast
 
 from gpuyard_policy.config import Level, PackConfig, Profile, Suppression
@@ -40,6 +41,17 @@ class Evaluation:
     def of(self, *verdicts: Verdict) -> list[Finding]:
         """Findings with one of some verdicts."""
         return [finding for finding in self.findings if finding.verdict in verdicts]
+
+    def of_rule(self, rule_id: str) -> list[Finding]:
+        """Findings of one rule."""
+        return self._by_rule.get(rule_id, [])
+
+    @cached_property
+    def _by_rule(self) -> Mapping[str, list[Finding]]:
+        found: dict[str, list[Finding]] = {}
+        for finding in self.findings:
+            found.setdefault(finding.rule_id, []).append(finding)
+        return found
 
     @property
     def broken(self) -> bool:

@@ -1,5 +1,6 @@
 """The rules as policies of Pulumi's policy SDK."""
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -70,14 +71,12 @@ class _Run:
         """What one rule says, with what is set for its policy over the settings of the project."""
         own = _with_own(self.settings, rule, args.get_config())
         if own == self.settings:
-            found = self.judged(args).findings
-        else:
-            self._see(args.resources)
-            found = evaluate_facts(self.facts, own, today=self.today(), rules=[rule]).findings
-        return (one for one in found if one.rule_id == rule.id)
+            return self.judged(args).of_rule(rule.id)
+        self._see(args.resources)
+        return evaluate_facts(self.facts, own, today=self.today(), rules=[rule]).of_rule(rule.id)
 
     def _see(self, resources: Sequence[PolicyResource]) -> None:
-        if len(self.resources) == len(resources) and all(map(_is, self.resources, resources)) and resources:
+        if len(self.resources) == len(resources) and all(map(operator.is_, self.resources, resources)) and resources:
             return
         records = [_record(resource) for resource in resources]
         self.resources, self.evaluation = list(resources), None
@@ -215,10 +214,6 @@ def _schema(rule: Rule) -> PolicyConfigSchema:
         for name, one in rule.thresholds.items()
     }
     return PolicyConfigSchema(properties={**{key: dict(value) for key, value in SETTINGS.items()}, **thresholds})
-
-
-def _is(one: PolicyResource, other: PolicyResource) -> bool:
-    return one is other
 
 
 def _with_own(settings: PackConfig, rule: Rule, config: Mapping[str, Any]) -> PackConfig:

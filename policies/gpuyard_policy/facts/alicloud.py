@@ -1,6 +1,5 @@
 """Facts of Alibaba Cloud resources: of raw ones as well as of gpuyard's own."""
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -28,7 +27,7 @@ from gpuyard_policy.facts.model import (
     TaggedFact,
     Unknown,
 )
-from gpuyard_policy.facts.reading import as_list, as_number, as_tags, as_text, read
+from gpuyard_policy.facts.reading import as_list, as_number, as_tags, as_text, items_of, parsed, read
 
 DISKS = ("alicloud:ecs/ecsDisk:EcsDisk", "alicloud:ecs/disk:Disk")
 BUCKET = "alicloud:oss/bucket:Bucket"
@@ -117,17 +116,17 @@ def security_groups(record: Record, among: Among) -> Iterable[SecurityGroupFact 
 def roles(record: Record, among: Among) -> Iterable[RoleFact]:
     """Rights that a policy gives by a bare wildcard."""
     if record.type == RAM_POLICY:
-        document = _document(record.props.get("policyDocument") or record.props.get("document"))
+        document = parsed(record.props.get("policyDocument") or record.props.get("document"))
         if isinstance(document, Unknown):
             yield RoleFact(record.urn, record.name, CLOUD, document)
             return
         found: list[str] = []
-        for statement in _listed(read(document, "Statement")):
+        for statement in items_of(read(document, "Statement")):
             if read(statement, "Effect") != "Allow":
                 continue
-            actions = [action for action in _listed(read(statement, "Action")) if isinstance(action, str)]
+            actions = [action for action in items_of(read(statement, "Action")) if isinstance(action, str)]
             found += [action for action in actions if action == "*" or action.endswith(":*")]
-            if "*" in _listed(read(statement, "Resource")):
+            if "*" in items_of(read(statement, "Resource")):
                 found.append("*")
         yield RoleFact(record.urn, record.name, CLOUD, tuple(dict.fromkeys(found)))
 
@@ -204,28 +203,14 @@ def _is_public(record: Record, among: Among) -> bool | Unknown:
 def _https_only(record: Record, among: Among) -> bool | Unknown:
     policies = [one.props.get("policy") for one in among.users_of(record.urn, BUCKET_POLICY)]
     for text in [*policies, record.props.get("policy")]:
-        document = _document(text)
+        document = parsed(text)
         if isinstance(document, Unknown):
             return document
-        for statement in _listed(read(document, "Statement")):
-            secure = _listed(read(statement, "Condition", "Bool", "acs:SecureTransport"))
+        for statement in items_of(read(document, "Statement")):
+            secure = items_of(read(statement, "Condition", "Bool", "acs:SecureTransport"))
             if read(statement, "Effect") == "Deny" and "false" in secure:
                 return True
     return False
-
-
-def _document(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except ValueError:
-        return None
-
-
-def _listed(value: Any) -> list[Any]:
-    items = as_list(value)
-    return [] if isinstance(items, Unknown) else items
 
 
 def _days(value: Any) -> int | None | Unknown:

@@ -1,5 +1,7 @@
 """Rules about what joins the GPUs of one node, and how much memory they have."""
 
+from collections.abc import Callable
+
 from gpuyard.catalog import InstanceType, gpus
 from gpuyard_policy.facts import NodePoolFact
 from gpuyard_policy.rules.fabric_network import NETWORK_RULES
@@ -69,15 +71,15 @@ def _nvlink_fault(pool: NodePoolFact, task: str, row: InstanceType) -> str | Non
 
 
 def _is_nvswitch_node(row: InstanceType) -> bool:
-    return row.has_nvlink is True and (row.gpu_count or 0) > 1 and _nvlink_of(row, 0) >= 600  # noqa: PLR2004
+    return row.has_nvlink is True and (row.gpu_count or 0) > 1 and (_nvlink_of(row) or 0) >= 600  # noqa: PLR2004
 
 
-def _nvlink_of(row: InstanceType, otherwise: float) -> float:
-    """Speed of NVLink between GPUs of a node in GB/s."""
+def _nvlink_of(row: InstanceType) -> float | None:
+    """Speed of NVLink between GPUs of a node in GB/s; None where the catalog does not know it."""
     if row.nvlink_gb_per_s_per_gpu is not None:
         return row.nvlink_gb_per_s_per_gpu
     gpu = gpus().get(row.gpu_model or "")
-    return otherwise if gpu is None or gpu.nvlink_gb_per_s is None else gpu.nvlink_gb_per_s
+    return None if gpu is None else gpu.nvlink_gb_per_s
 
 
 def _judge_nvlink_speed(context: Context, pool: NodePoolFact) -> Answer:
@@ -86,13 +88,10 @@ def _judge_nvlink_speed(context: Context, pool: NodePoolFact) -> Answer:
     def fault(row: InstanceType) -> str | None:
         if (row.gpu_count or 0) < 2 or row.has_nvlink is False:  # noqa: PLR2004 - FAB001 says what one GPU needs
             return None
-        speed = _nvlink_of(row, -1)
-        stated(None if speed < 0 else speed, row, "the speed of NVLink")
+        speed = stated(_nvlink_of(row), row, "the speed of NVLink")
         return None if speed >= least else f"{row.instance_type} moves {speed:g} GB/s over NVLink for each GPU"
 
-    return _of_large_training(
-        context, pool, fault_of(pool, fault) if _trains(context, pool) else None, f"at least {least:g} GB/s", "NVLink"
-    )
+    return _of_large_training(context, pool, fault, f"at least {least:g} GB/s", "NVLink")
 
 
 def _judge_bandwidth(context: Context, pool: NodePoolFact) -> Answer:
@@ -103,22 +102,23 @@ def _judge_bandwidth(context: Context, pool: NodePoolFact) -> Answer:
         speed = stated(None if gpu is None else gpu.memory_bandwidth_gb_per_s, row, "the memory bandwidth of the GPU")
         return None if speed >= least else f"the memory of {row.gpu_model} in {row.instance_type} moves {speed:g} GB/s"
 
-    return _of_large_training(
-        context, pool, fault_of(pool, fault) if _trains(context, pool) else None, f"at least {least:g} GB/s", "memory"
-    )
+    return _of_large_training(context, pool, fault, f"at least {least:g} GB/s", "memory")
 
 
-def _of_large_training(context: Context, pool: NodePoolFact, fault: str | None, right: str, what: str) -> Answer:
+def _of_large_training(
+    context: Context, pool: NodePoolFact, fault: Callable[[InstanceType], str | None], right: str, what: str
+) -> Answer:
     """Judge what only training of a large model needs: the size is asked for only where something would be wrong."""
     if not _trains(context, pool):
         return passed("no training.")
-    if fault is None:
+    found = fault_of(pool, fault)
+    if found is None:
         return passed(f"{what} of {', '.join(types_of(pool))} is fast enough for any model.")
     size, large = parameters_of(context, pool), context.threshold("model_parameters")
     if size < large:
         return passed(f"a model of {size / 1e9:g} B parameters does not need it.")
     return failed(
-        f"pool '{pool.name}' trains a model of {size / 1e9:g} B parameters, but {fault}. Use GPUs with {right}"
+        f"pool '{pool.name}' trains a model of {size / 1e9:g} B parameters, but {found}. Use GPUs with {right}"
         f"{better_type(pool.cloud, _is_large_model_node)}."
     )
 

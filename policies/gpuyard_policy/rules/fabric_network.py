@@ -46,6 +46,11 @@ def _judge_rdma_type(context: Context, pool: NodePoolFact) -> Answer:
     )
 
 
+def _rdma_of(pool: NodePoolFact) -> str | None:
+    """The kind of RDMA that machines of a pool can do; None where none can."""
+    return fault_of(pool, lambda row: row.rdma if stated(row.has_rdma, row, "the RDMA network") else None)
+
+
 def _has_rdma(row: InstanceType) -> bool:
     return row.has_rdma is True and row.has_nvlink is True
 
@@ -53,7 +58,7 @@ def _has_rdma(row: InstanceType) -> bool:
 def _judge_rdma_on(context: Context, pool: NodePoolFact) -> Answer:
     if not is_one_job_on_several_nodes(context, pool):
         return passed(_ALONE)
-    capable = fault_of(pool, lambda row: row.rdma if stated(row.has_rdma, row, "the RDMA network") else None)
+    capable = _rdma_of(pool)
     if capable is None:
         return passed("its machines have no RDMA to switch on.")
     interfaces = known(pool.rdma_interfaces, f"whether RDMA is switched on for pool '{pool.name}'")
@@ -111,7 +116,7 @@ def _judge_zones(context: Context, pool: NodePoolFact) -> Answer:
 def _judge_placement(context: Context, pool: NodePoolFact) -> Answer:
     if not is_one_job_on_several_nodes(context, pool):
         return passed(_ALONE)
-    kind = fault_of(pool, lambda row: row.rdma if stated(row.has_rdma, row, "the RDMA network") else None)
+    kind = _rdma_of(pool)
     if kind not in _IN_THE_NETWORK:
         return passed("its machines are joined by a cluster of their own, or have no RDMA.")
     purchase = known(pool.purchase, f"how pool '{pool.name}' is bought")
@@ -140,7 +145,7 @@ def _judge_group(pool: NodePoolFact, groups: dict[str, SecurityGroupFact]) -> An
     interfaces = known(pool.rdma_interfaces, f"whether RDMA is switched on for pool '{pool.name}'")
     if not interfaces or pool.nodes_max == 1:
         return passed("no RDMA between nodes.")
-    kind = fault_of(pool, lambda row: row.rdma if stated(row.has_rdma, row, "the RDMA network") else None)
+    kind = _rdma_of(pool)
     if kind not in _IN_THE_NETWORK:
         return passed("its RDMA does not pass security groups.")
     names = known(pool.security_groups, f"which security groups pool '{pool.name}' has")

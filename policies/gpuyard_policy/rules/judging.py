@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, Generic, Protocol, TypeVar
 
 from gpuyard.catalog import InstanceType, find_instance_types, instance_type
-from gpuyard_policy.facts import Facts, NodePoolFact, Unknown
+from gpuyard_policy.facts import Facts, NodePoolFact, StorageFact, Unknown
 from gpuyard_policy.facts.reading import read
 from gpuyard_policy.rules.rule import Context, Finding, Verdict
 
@@ -225,6 +225,11 @@ def stated(value: _Value | None, row: InstanceType, what: str) -> _Value:
 def has_gpus(pool: NodePoolFact) -> bool:
     """Whether machines of a pool have GPUs, as far as the catalog knows its types."""
     return any(instance_type(pool.cloud, name) is not None for name in types_of(pool))
+
+
+def is_lasting(store: StorageFact) -> bool:
+    """Whether storage surely keeps its data when one of its servers fails."""
+    return store.kind == "bucket" or store.scratch is False
 
 
 @cache

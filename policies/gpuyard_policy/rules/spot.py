@@ -14,6 +14,7 @@ from gpuyard_policy.rules.judging import (
     Neighbours,
     each,
     failed,
+    is_lasting,
     known,
     nodes_max_of,
     on_pools,
@@ -35,7 +36,7 @@ def _is_spot(pool: NodePoolFact) -> bool:
 class _Homes:
     """Where checkpoints outlive a machine."""
 
-    lasting: int
+    lasting: bool
     unknown: StorageFact | None
 
 
@@ -45,7 +46,7 @@ def _checkpoints(context: Context) -> Iterable[Finding]:
 
 
 def _homes_of(stores: Sequence[Any]) -> _Homes:
-    lasting = sum(store.kind == "bucket" or store.scratch is False or store.exports is True for store in stores)
+    lasting = any(is_lasting(store) or store.exports is True for store in stores)
     unknown = next((store for store in stores if isinstance(store.scratch, Unknown) and store.kind != "bucket"), None)
     return _Homes(lasting, unknown)
 

@@ -19,6 +19,7 @@ from gpuyard_policy.rules.judging import (
     Neighbours,
     each,
     failed,
+    is_lasting,
     is_one_job_on_several_nodes,
     known,
     on_each,
@@ -202,29 +203,15 @@ def _judge_encryption(context: Context, item: StorageFact) -> Answer:
     return failed(f"{item.kind} '{item.name}' is not encrypted at rest. Switch encryption on when it is created.")
 
 
-@dataclass(frozen=True)
-class _Homes:
-    """Where else checkpoints may lie beside a scratch file system."""
-
-    lasting: int
-    unknown: StorageFact | None
-
-
 def _scratch(context: Context) -> Iterable[Finding]:
-    homes = Neighbours(context.facts.storage, _homes_of)
-    return each(context, context.facts.file_systems, lambda _, item: _judge_scratch(item, homes.of(item)))
+    homes = Neighbours(context.facts.storage, lambda stores: any(map(is_lasting, stores)))
+    return each(context, context.facts.file_systems, lambda _, item: _judge_scratch(item, has_home=homes.of(item)))
 
 
-def _homes_of(stores: Sequence[Any]) -> _Homes:
-    lasting = sum(store.kind == "bucket" or store.scratch is False for store in stores)
-    unknown = next((store for store in stores if isinstance(store.scratch, Unknown) and store.kind != "bucket"), None)
-    return _Homes(lasting, unknown)
-
-
-def _judge_scratch(item: StorageFact, homes: _Homes) -> Answer:
+def _judge_scratch(item: StorageFact, *, has_home: bool) -> Answer:
     if not known(item.scratch, f"whether file system '{item.name}' is a scratch one"):
         return passed("keeps its data when a server fails.")
-    if homes.lasting:
+    if has_home:
         return passed("a bucket or a lasting file system is beside it.")
     if known(item.exports, f"whether file system '{item.name}' copies what is written to a bucket"):
         return passed("copies what is written to a bucket.")
