@@ -32,6 +32,29 @@ def project_settings(start: Path) -> PackConfig:
     return PackConfig() if path is None else _read(path)
 
 
+def settings_of(data: Any, path: Path) -> PackConfig:
+    """The settings that the content of a file says.
+
+    Args:
+        data: The content; None for an empty file.
+        path: The file, for the problems.
+
+    Returns:
+        The settings.
+
+    Raises:
+        SpecError: A key or value is wrong, or it names a rule or threshold that does not exist; with every problem.
+    """
+    try:
+        settings = parse_config({} if data is None else data)
+        problems = settings_problems(settings)
+    except SpecError as error:
+        problems, settings = list(error.problems), PackConfig()
+    if problems:
+        raise SpecError(one if one.file else one.at(str(path), None) for one in problems)
+    return settings
+
+
 def _settings_file(start: Path) -> Path | None:
     named = os.environ.get(VARIABLE)
     if named:
@@ -47,14 +70,8 @@ def _settings_file(start: Path) -> Path | None:
 def _read(path: Path) -> PackConfig:
     try:
         data: Any = cast(Any, YAML(typ="safe")).load(path.read_text(encoding="utf-8"))
-        settings = parse_config({} if data is None else data)
-        problems = settings_problems(settings)
     except OSError as error:
         raise SpecError([Problem((), f"cannot be read: {error.strerror}.", file=str(path))]) from None
-    except (YAMLError, UnicodeDecodeError) as error:
+    except (YAMLError, ValueError) as error:
         raise SpecError([Problem((), f"is no YAML: {error}", file=str(path))]) from None
-    except SpecError as error:
-        raise SpecError(one if one.file else one.at(str(path), None) for one in error.problems) from None
-    if problems:
-        raise SpecError(one.at(str(path), None) for one in problems)
-    return settings
+    return settings_of(data, path)

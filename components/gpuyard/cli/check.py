@@ -128,17 +128,10 @@ def _jobs(stacks: list[str], program: Path, plan: Path | None, state: Path | Non
 
 
 def _settings(path: Path | None, profile: str | None, folder: Path) -> "PackConfig":
-    from gpuyard_policy.checking import settings_problems
-    from gpuyard_policy.config import Profile, parse_config
-    from gpuyard_policy.settings_file import project_settings
+    from gpuyard_policy.config import Profile
+    from gpuyard_policy.settings_file import project_settings, settings_of
 
-    try:
-        settings = project_settings(folder.resolve()) if path is None else parse_config(_read_yaml(path))
-        problems = settings_problems(settings)
-    except SpecError as error:
-        problems, settings = list(error.problems), parse_config({})
-    if problems:
-        raise SpecError(one if one.file else one.at(str(path), None) for one in problems)
+    settings = project_settings(folder.resolve()) if path is None else settings_of(_read_yaml(path), path)
     if profile is None:
         return settings
     named = cast(Profile, _one_of("--profile", profile, _PROFILES))
@@ -156,7 +149,7 @@ def _read_yaml(path: Path) -> Any:
         raise SpecError([Problem((), f"cannot be read: {error.strerror}.", file=str(path))]) from None
     except (YAMLError, UnicodeDecodeError, ValueError) as error:
         raise SpecError([Problem((), f"is not valid YAML: {' '.join(str(error).split())}.", file=str(path))]) from None
-    return {} if data is None else data
+    return data
 
 
 def _outputs(given: str | None, paths: list[Path]) -> list[tuple[Path | None, Format]]:

@@ -21,7 +21,7 @@ _MARKS = {
     Verdict.SUPPRESSED: ("-", "dim"),
 }
 # Of what one rule finds, so many are shown: the others say the same of other resources, and nobody reads thousands.
-_SHOWN = {Verdict.UNDECIDED: 3, Verdict.FAIL: 25, Verdict.SUPPRESSED: 25, Verdict.ERROR: 25}
+_AT_MOST = {Verdict.UNDECIDED: 3, Verdict.FAIL: 25, Verdict.SUPPRESSED: 25, Verdict.ERROR: 25}
 _IN_WORDS = {
     Verdict.UNDECIDED: "undecided",
     Verdict.FAIL: "failed",
@@ -58,21 +58,20 @@ def terminal_text(reports: Sequence[StackReport], fail_on: FailOn, *, width: int
 
 
 def _lines(report: StackReport, fail_on: FailOn) -> Iterator[Padding]:
-    seen: Counter[tuple[str, Verdict]] = Counter()
     shown: Counter[tuple[str, Verdict]] = Counter()
+    left_out: Counter[tuple[str, Verdict]] = Counter()
     for one in report.findings(*_MARKS):
         key = (one.rule_id, one.verdict)
-        seen[key] += 1
         # What is undecided and fails the check is as good as failed.
-        limit = _SHOWN[Verdict.FAIL if report.blocks(one, fail_on) else one.verdict]
-        if seen[key] <= limit:
-            yield from _finding(report, one)
+        if shown[key] < _AT_MOST[Verdict.FAIL if report.blocks(one, fail_on) else one.verdict]:
             shown[key] += 1
-    for (rule_id, verdict), count in seen.items():
-        if count > shown[rule_id, verdict]:
-            mark, style = _MARKS[verdict]
-            more = f"{count - shown[rule_id, verdict]} more {_IN_WORDS[verdict]}; --format json lists them."
-            yield _indented(Text(f"{mark} {rule_id}: {more}", style=style), 2)
+            yield from _finding(report, one)
+        else:
+            left_out[key] += 1
+    for (rule_id, verdict), count in left_out.items():
+        mark, style = _MARKS[verdict]
+        more = f"{mark} {rule_id}: {count} more {_IN_WORDS[verdict]}; --format json lists them."
+        yield _indented(Text(more, style=style), 2)
 
 
 def _finding(report: StackReport, one: Finding) -> Iterator[Padding]:

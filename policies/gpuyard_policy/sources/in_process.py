@@ -60,7 +60,7 @@ def run_stack(project: Project, stack: str, shown_in: Path) -> Source:
     monitor, engine = RecordingMonitor(project.name, stack, config, stand_ins=True), ListeningEngine()
     directory = project.program if project.program.is_dir() else project.program.parent
     error = _run(project, stack, config, monitor, engine, directory)
-    if error is not None:
+    if error is not None and monitor.asked:
         # It may be a stand-in that the program cannot work with: in a preview it would not have seen one.
         monitor, engine = RecordingMonitor(project.name, stack, config), ListeningEngine()
         error = _run(project, stack, config, monitor, engine, directory)
@@ -178,7 +178,6 @@ def _awaited(program: Callable[[], None]) -> BaseException | None:
     loop = asyncio.new_event_loop()
     loop.set_default_executor(_Here())
     loop.set_exception_handler(_told_already)
-    asyncio.set_event_loop(loop)
     error: BaseException | None = None
     try:
         loop.run_until_complete(run_in_stack(cast(Any, program)))
@@ -193,8 +192,6 @@ def _awaited(program: Callable[[], None]) -> BaseException | None:
         with suppress(asyncio.CancelledError, Exception):
             loop.run_until_complete(task)
     loop.close()
-    # A thread that had a loop of its own has one again: a closed one stays set for nobody.
-    asyncio.set_event_loop(asyncio.new_event_loop())
     return error
 
 
