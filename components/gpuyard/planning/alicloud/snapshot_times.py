@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import get_args
 
+from gpuyard.planning.weekdays import weekday_problems
 from gpuyard.spec.models import SnapshotSpec
 from gpuyard.spec.problems import Path, Problem, one_of
 from gpuyard.spec.storage import Weekday
@@ -68,10 +69,7 @@ def plan_times(spec: SnapshotSpec, path: Path) -> tuple[SnapshotTimes | None, li
     Returns:
         The times, or None when there are none; and every problem found.
     """
-    problems: list[Problem] = []
-    if spec.weekdays is not None and spec.hours_utc is None:
-        message = "days of the week go with 'hours_utc' alone."
-        problems.append(Problem((*path, "weekdays"), message, "Set 'hours_utc', or remove them."))
+    problems = weekday_problems(spec, path)
     if spec.every_hours is not None and spec.hours_utc is not None:
         message = "'every_hours' and 'hours_utc' each say when a snapshot is made."
         return None, [*problems, Problem((*path, "hours_utc"), message, "Keep one of them.")]

@@ -6,6 +6,7 @@ from typing import get_args
 from gpuyard.catalog.limits import limit
 from gpuyard.planning.aws.cron import AwsCron, daily_expression, read_cron
 from gpuyard.planning.plans import Place
+from gpuyard.planning.weekdays import weekday_problems
 from gpuyard.spec.models import SnapshotSpec
 from gpuyard.spec.problems import Path, Problem, one_of
 from gpuyard.spec.storage import Weekday
@@ -42,7 +43,7 @@ def plan_times(spec: SnapshotSpec, place: Place, path: Path) -> tuple[SnapshotTi
     Returns:
         The times, or None when there are none; and every problem found.
     """
-    problems = _weekday_problems(spec, path)
+    problems = weekday_problems(spec, path)
     cron = None if spec.aws is None else spec.aws.cron
     ways: tuple[tuple[Path, object], ...] = (
         (("every_hours",), spec.every_hours),
@@ -66,13 +67,6 @@ def plan_times(spec: SnapshotSpec, place: Place, path: Path) -> tuple[SnapshotTi
     every = spec.every_hours or 0
     problems += _interval_problems(every, place, path)
     return (None if problems else _every(every)), problems
-
-
-def _weekday_problems(spec: SnapshotSpec, path: Path) -> list[Problem]:
-    if spec.weekdays is None or spec.hours_utc is not None:
-        return []
-    message = "days of the week go with 'hours_utc' alone."
-    return [Problem((*path, "weekdays"), message, "Set 'hours_utc', or remove them.")]
 
 
 def _interval_problems(every_hours: int, place: Place, path: Path) -> list[Problem]:

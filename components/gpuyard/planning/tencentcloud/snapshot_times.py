@@ -5,6 +5,7 @@ from typing import get_args
 
 from gpuyard.catalog.limits import limit
 from gpuyard.planning.plans import Place, SnapshotPlan
+from gpuyard.planning.weekdays import weekday_problems
 from gpuyard.spec.models import SnapshotSpec
 from gpuyard.spec.problems import Path, Problem, one_of
 from gpuyard.spec.storage import Weekday
@@ -44,10 +45,7 @@ def plan_times(spec: SnapshotSpec, place: Place, path: Path) -> tuple[SnapshotTi
     Returns:
         The times, or None when there are none; and every problem found.
     """
-    problems: list[Problem] = []
-    if spec.weekdays is not None and spec.hours_utc is None:
-        message = "days of the week go with 'hours_utc' alone."
-        problems.append(Problem((*path, "weekdays"), message, "Set 'hours_utc', or remove them."))
+    problems = weekday_problems(spec, path)
     if spec.every_hours is None and spec.hours_utc is None:
         message = "it is not said when a snapshot is made."
         return None, [Problem(path, message, "Set one of 'every_hours' and 'hours_utc'."), *problems]
