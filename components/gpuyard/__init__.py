@@ -5,7 +5,6 @@ Pulumi.
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from gpuyard.resources.snapshots import SnapshotPolicy
     from gpuyard.spec.problems import Problem, SpecError
 
-__version__ = version("gpuyard")
+    __version__: str
 
 __all__ = [
     "CheckpointStore",
@@ -65,4 +64,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'gpuyard' has no attribute '{name}'")
+    if name == "__version__":
+        # What reads a distribution's data is slower to load than all that is here.
+        return import_module("importlib.metadata").version("gpuyard")
     return getattr(import_module(_HOMES.get(name, "gpuyard.resources.args")), name)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpuyard.sandbox.problems import SandboxError
+
 _SCHEMA = """
 create table if not exists resources (
     token text not null,
@@ -37,7 +39,7 @@ class CloudResource:
     outputs: dict[str, Any]
 
 
-class DamagedError(Exception):
+class DamagedError(SandboxError):
     """A file of the sandbox cannot be read; the message says which, and what to do."""
 
 

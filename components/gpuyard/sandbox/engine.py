@@ -13,6 +13,8 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import IO
 
+from gpuyard.sandbox.problems import SandboxError
+
 VERSION = "3.274.1"
 # The oldest command line that the sandbox's calls (attached language host and providers, policy packs) were read from.
 MINIMUM_VERSION = (3, 229, 0)
@@ -34,7 +36,7 @@ class Engine:
     origin: str
 
 
-class EngineMissingError(Exception):
+class EngineMissingError(SandboxError):
     """No engine could be found or made; the message names the three ways and why each failed."""
 
 

@@ -20,6 +20,7 @@ from ruamel.yaml.error import YAMLError
 
 from gpuyard.sandbox.cloud import DamagedError, damaged
 from gpuyard.sandbox.engine import Engine
+from gpuyard.sandbox.problems import SandboxError
 from gpuyard.spec.problems import Problem, SpecError, did_you_mean, one_of
 
 FOLDER = ".sandbox"
@@ -28,7 +29,7 @@ _OWN_KEYS = re.compile(r"^(encryptionsalt|secretsprovider|encryptedkey):.*\n?", 
 _SALT = re.compile(r"^encryptionsalt:.*$", flags=re.MULTILINE)
 
 
-class BusyError(Exception):
+class BusyError(SandboxError):
     """Another run works on the same stack."""
 
 

@@ -37,7 +37,7 @@ def flat(text: str) -> str:
 def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
     """The problems that ``main.run`` prints; exit code 2, nothing on standard output but a plan, and no traceback."""
     monkeypatch.setattr(sys, "argv", ["gpuyard", "plan", *arguments])
-    monkeypatch.setattr(main, "app", lambda: app(list(arguments)))
+    monkeypatch.setattr(main, "app_of", lambda *_: lambda: app(list(arguments)))
     with pytest.raises(SystemExit) as ended:
         main.run()
     told = capsys.readouterr().err
