@@ -23,6 +23,8 @@ ATTACHMENT = "tencentcloud:Ccn/attachmentV2:AttachmentV2"
 BANDWIDTH = "tencentcloud:Ccn/bandwidthLimit:BandwidthLimit"
 CONFIGURATION = "tencentcloud:As/scalingConfig:ScalingConfig"
 WORKSPACE = "tencentcloud:Thpc/workspaces:Workspaces"
+NATIVE_POOL = "tencentcloud:Kubernetes/nativeNodePool:NativeNodePool"
+BUDGET = "tencentcloud:Billing/budget:Budget"
 VPC = "tencentcloud:Vpc/instance:Instance"
 REGION = "ap-beijing"
 LATER = Unknown("known only after the update")
@@ -154,6 +156,10 @@ def test_a_policy_of_the_stack_is_judged_by_itself(kind: str, key: str, value: A
         ("tencentcloud:Antiddos/defaultAlarmThreshold:DefaultAlarmThreshold", {"instanceType": "ip"}, 0),
         ("tencentcloud:Antiddos/ipAlarmThresholdConfig:IpAlarmThresholdConfig", {"instanceId": "ins-1"}, 0),
         (VPC, {"instanceId": "bgp-1"}, 0),
+        ("tencentcloud:Instance/instance:Instance", {"antiDdosPackageId": "bgp-1"}, 1),
+        (CONFIGURATION, {"antiDdosPackageId": LATER}, 1),
+        ("tencentcloud:Eip/instance:Instance", {"antiDdosPackageId": "bgp-1"}, 1),
+        ("tencentcloud:Eip/instance:Instance", {}, 0),
     ],
 )
 def test_anti_ddos_that_was_bought_costs_by_itself(kind: str, props: dict[str, Any], number: int):
@@ -185,6 +191,39 @@ def test_where_a_joint_leads_is_not_known_without_its_own_region():
     assert isinstance(found.other_region, Unknown)
 
 
+# --- budgets
+
+
+PLAN = json.dumps([{"dateDesc": "2026-12", "quota": "1000"}, {"dateDesc": "2027-01", "quota": "2500"}])
+
+
+@pytest.mark.parametrize(
+    ("props", "monthly"),
+    [
+        ({"budgetQuota": "5000.00"}, 5000.0),
+        ({"budgetQuota": "6000", "cycleType": "QUARTER"}, 2000.0),
+        ({"budgetQuota": "6000", "cycleType": "YEAR", "feeType": "COST"}, 500.0),
+        ({"budgetQuota": "6000", "cycleType": "DAY"}, Unknown("its cycle 'DAY' is none of a month or more")),
+        ({"budgetQuota": PLAN, "planType": "CYCLE"}, 2500.0),
+        ({"budgetQuota": "[]", "planType": "CYCLE"}, None),
+        ({"budgetQuota": "[{}]", "planType": "CYCLE"}, Unknown("its quota '[{}]' is no amount")),
+        ({"budgetQuota": "much"}, Unknown("its quota 'much' is no amount")),
+        ({"budgetQuota": LATER}, LATER),
+        ({"cycleType": LATER}, LATER),
+        ({"feeType": LATER, "budgetQuota": "10"}, 10.0),
+    ],
+)
+def test_a_budget_is_what_a_month_may_cost_in_a_currency_that_it_does_not_name(props: dict[str, Any], monthly: Any):
+    good = {"feeType": "REAL_COST", "cycleType": "MONTH", "planType": "FIX"}
+    (found,) = facts(of(BUDGET, "month", {**good, **props})).budgets
+    assert (found.monthly_amount, found.currency) == (monthly, None)
+
+
+@pytest.mark.parametrize("fee", ["INCENTIVE", "VOUCHER", "TRANSFER", "TAX", None])
+def test_a_budget_of_gifts_or_taxes_does_not_limit_what_machines_cost(fee: str | None):
+    assert facts(of(BUDGET, "month", {"feeType": fee, "budgetQuota": "1", "cycleType": "MONTH"})).budgets == ()
+
+
 # --- tags
 
 
@@ -199,6 +238,12 @@ def test_where_a_joint_leads_is_not_known_without_its_own_region():
         (WORKSPACE, {"tagSpecifications": [{"tags": [{"key": "team", "value": "a"}]}]}, [{"team": "a"}]),
         (WORKSPACE, {"tagSpecifications": LATER}, [LATER]),
         (WORKSPACE, {}, [{}]),
+        (
+            NATIVE_POOL,
+            {"tags": [{"resourceType": "machine", "tags": [{"key": "team", "value": "a"}]}]},
+            [{"team": "a"}],
+        ),
+        (NATIVE_POOL, {"tags": LATER}, [LATER]),
         ("tencentcloud:Nat/gateway:Gateway", {"tags": {"team": "a"}}, [{"team": "a"}]),
         ("tencentcloud:Instance/set:Set", {}, []),
         (POLICY, {}, []),

@@ -244,13 +244,23 @@ IN_A_TEMPLATE = Unknown("its launch template is not in this stack")
         ({}, None, False),
         ({"imageId": LATER}, LATER, LATER),
         ({"imageId": 17.0}, None, False),
+    ],
+)
+def test_an_image_stays_when_it_is_named_by_id(kind: str, given: dict[str, Any], image: Any, pinned: Any):
+    found = pool(of(kind, "m", {"instanceType": "x", **given}))
+    assert (found.image, found.image_pinned) == (image, pinned)
+
+
+@pytest.mark.parametrize(
+    ("given", "image", "pinned"),
+    [
         ({"launchTemplateId": "lt-1"}, IN_A_TEMPLATE, IN_A_TEMPLATE),
         ({"launchTemplateId": LATER}, IN_A_TEMPLATE, IN_A_TEMPLATE),
         ({"launchTemplateId": "lt-1", "imageId": "img-1"}, "img-1", True),
     ],
 )
-def test_an_image_stays_when_it_is_named_by_id(kind: str, given: dict[str, Any], image: Any, pinned: Any):
-    found = pool(of(kind, "m", {"instanceType": "x", **given}))
+def test_the_image_in_a_template_of_another_stack_is_not_known(given: dict[str, Any], image: Any, pinned: Any):
+    found = pool(of(MACHINE, "m", {"instanceType": "x", **given}))
     assert (found.image, found.image_pinned) == (image, pinned)
 
 
@@ -297,6 +307,10 @@ def test_no_pool_can_ask_for_tokens_of_the_metadata_service(kind: str):
     "kind",
     [
         *(MACHINE, MACHINES, WORKSPACE, GROUP, NODE_POOL, NATIVE_POOL, DISK, CFS, BUCKET, RULE_SET, LITE_RULE, POLICY),
+        *("tencentcloud:Kubernetes/scaleWorker:ScaleWorker", "tencentcloud:Kubernetes/cluster:Cluster"),
+        *("tencentcloud:Cvm/launchTemplate:LaunchTemplate", "tencentcloud:Security/groupRule:GroupRule"),
+        *("tencentcloud:Cbs/storageSet:StorageSet", "tencentcloud:Cfs/autoSnapshotPolicy:AutoSnapshotPolicy"),
+        *("tencentcloud:Billing/budget:Budget", ATTACHMENT),
         *(ALARM, PROMETHEUS_RULE, PROMETHEUS_GROUP, PROMETHEUS_TKE, BUCKET_POLICY),
     ],
 )
@@ -307,7 +321,11 @@ def test_no_shape_of_a_property_breaks_the_reading(kind: str, odd: Any):
         "maxSize minSize configurationId autoScalingConfig native taints orderlySecurityGroups securityGroupIds "
         "tagSpecifications internetAccessible storageType encrypt lifecycleRules replicaRules acl ingresses egresses "
         "securityGroupId retentionDays instanceCount placement internetMaxBandwidthOut imageId imageFamily nodeOs "
-        "launchTemplateId capacity conditions conditonTemplateId enable expr rules ruleState alertRule policy bucket"
+        "launchTemplateId capacity conditions conditonTemplateId enable expr rules ruleState alertRule policy bucket "
+        "workerConfig workerConfigs userScript preStartUserScript hpcClusterId subnetIds subnetId virtualPrivateCloud "
+        "instanceMarketOptions disasterRecoverGroupIds systemDisk cidrIp sourceSgid portRange type addressTemplate "
+        "aliveDays budgetQuota cycleType feeType planType aclBody nodeConfig allocatePublicIp antiDdosPackageId "
+        "storageId storageIds snapshotPolicyId"
     )
     facts(of(kind, "odd", dict.fromkeys(names.split(), odd)))
 
@@ -384,6 +402,66 @@ def test_br_073_a_bucket_is_encrypted_only_when_it_says_so():
     props = {"encryptionAlgorithm": "AES256", "acl": "public-read", "lifecycleRules": [{"expiration": {"days": 3.0}}]}
     (other,) = facts(of(BUCKET, "b", props)).buckets
     assert (other.encrypted, other.public, other.expires) == (True, True, True)
+
+
+EVERYBODY = """<AccessControlPolicy><AccessControlList><Grant>
+<Grantee xsi:type="Group"><URI>http://cam.qcloud.com/groups/global/AllUsers</URI></Grantee>
+<Permission>READ</Permission></Grant></AccessControlList></AccessControlPolicy>"""
+
+
+@pytest.mark.parametrize(
+    ("props", "public"),
+    [
+        ({}, False),
+        ({"acl": "private"}, False),
+        ({"acl": "public-read-write"}, True),
+        ({"acl": LATER}, LATER),
+        ({"aclBody": EVERYBODY}, True),
+        ({"aclBody": EVERYBODY.replace("AllUsers", "AuthenticatedUsers")}, True),
+        ({"aclBody": EVERYBODY.replace("URI", "ID"), "acl": "private"}, True),
+        ({"aclBody": "<AccessControlPolicy/>", "acl": "public-read"}, False),
+        ({"aclBody": LATER, "acl": "private"}, LATER),
+    ],
+)
+def test_a_list_of_grants_takes_the_place_of_a_canned_acl(props: dict[str, Any], public: Any):
+    (found,) = facts(of(BUCKET, "b", {"bucket": "b-125", **props})).buckets
+    assert found.public == public
+
+
+@pytest.mark.parametrize(
+    ("changes", "public"),
+    [
+        ({}, True),
+        ({"principal": "*"}, True),
+        ({"effect": "deny"}, False),
+        ({"principal": {"qcs": ["qcs::cam::uin/100000000001:uin/100000000002"]}}, False),
+        ({"condition": {"ip_equal": {"qcs:ip": "10.0.0.0/8"}}}, False),
+        ({"effect": LATER}, LATER),
+        ({"condition": LATER}, LATER),
+    ],
+)
+def test_a_policy_opens_a_bucket_to_everybody(changes: dict[str, Any], public: Any):
+    allow = {"principal": {"qcs": ["qcs::cam::anyone:anyone"]}, "effect": "allow", "action": "name/cos:GetObject"}
+    bucket = of(BUCKET, "b", {"bucket": "b-125"})
+    policy = {"version": "2.0", "statement": [{**allow, "resource": ["*"], **changes}]}
+    joined = of(BUCKET_POLICY, "p", {"bucket": LATER, "policy": policy}, {"bucket": [bucket.urn]})
+    (found,) = facts(bucket, joined).buckets
+    assert found.public == public
+
+
+@pytest.mark.parametrize(
+    ("rules", "expires"),
+    [
+        ([LATER], LATER),
+        ([LATER, {"expiration": {"days": 3.0}}], True),
+        ([{"expiration": LATER}], LATER),
+        ([{"transitions": [{"days": 3.0, "storageClass": "ARCHIVE"}]}], False),
+        (LATER, LATER),
+    ],
+)
+def test_a_rule_that_is_not_known_is_not_taken_for_one_that_ends_something(rules: Any, expires: Any):
+    (found,) = facts(of(BUCKET, "b", {"bucket": "b-125", "lifecycleRules": rules})).buckets
+    assert found.expires == expires
 
 
 @pytest.mark.parametrize(

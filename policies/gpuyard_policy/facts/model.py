@@ -267,7 +267,15 @@ class AlarmFact:
 
 @dataclass(frozen=True)
 class BudgetFact:
-    """A budget of a month in a currency."""
+    """A budget of a month.
+
+    Attributes:
+        urn: The resource.
+        name: Its logical name.
+        cloud: ``aws`` ...
+        monthly_amount: What a month may cost; None where it does not say.
+        currency: ``USD`` ...; None where it names none, as on a cloud that bills each account in a currency of its own.
+    """
 
     urn: str
     name: str

@@ -20,6 +20,9 @@ _TURBO = ("TB", "TP", "THP")
 _EXPIRING = ("expiration", "nonCurrentExpiration", "abortIncompleteMultipartUpload")
 # What a statement must say to deny everybody everything in the whole bucket that comes without TLS.
 _DENY, _INSECURE = re.compile("deny", re.IGNORECASE), re.compile("false", re.IGNORECASE)
+_ALLOW = re.compile("allow", re.IGNORECASE)
+# Grants to everybody, and to everybody who has an account.
+_TO_A_GROUP = re.compile(r"groups/global/(All|Authenticated)Users")
 _EVERYBODY = re.compile(r"\*|qcs::cam::anyone:anyone")
 _EVERYTHING = re.compile(r"\*|(?:name/)?cos:\*")
 _WHOLE = re.compile(r"(?:.*:)?(?:[^/:]*/)?\*")
@@ -73,8 +76,7 @@ def _throughput(kind: str | None | Unknown, capacity_gib: int | None | Unknown) 
 def _bucket(record: Record, among: Among) -> StorageFact:
     props = record.props
     tags = as_tags(props.get("tags"))
-    algorithm, acl = props.get("encryptionAlgorithm"), props.get("acl")
-    rules = as_list(props.get("lifecycleRules"))
+    algorithm = props.get("encryptionAlgorithm")
     return StorageFact(
         urn=record.urn,
         name=record.name,
@@ -90,12 +92,49 @@ def _bucket(record: Record, among: Among) -> StorageFact:
         scratch=False,
         throughput_mb_per_s=None,
         exports=False,
-        public=acl if isinstance(acl, Unknown) else acl not in (None, "private"),
+        public=_is_public(record, among),
         https_only=_is_https_only(record, among),
-        expires=rules
-        if isinstance(rules, Unknown)
-        else any(read(rule, key) is not None for rule in rules for key in _EXPIRING),
+        expires=_expires(as_list(props.get("lifecycleRules"))),
     )
+
+
+def _expires(rules: list[Any] | Unknown) -> bool | Unknown:
+    if isinstance(rules, Unknown):
+        return rules
+    ends = [read(rule, key) for rule in rules for key in _EXPIRING]
+    return True if any(_is_given(end) for end in ends) else first_unknown(*rules, *ends) or False
+
+
+def _is_given(value: Any) -> bool:
+    return value is not None and not isinstance(value, Unknown)
+
+
+def _is_public(bucket: Record, among: Among) -> bool | Unknown:
+    """Whether an ACL or a policy opens the bucket to everybody; a list of grants takes the place of a canned ACL.
+
+    Source: PyPI tencentcloud_iac_pulumi 0.2.3, docstring of cos.Bucket (acl, aclBody);
+    https://www.tencentcloud.com/document/product/436/12470 (preset user groups)
+    """
+    grants, acl = as_text(bucket.props.get("aclBody")), bucket.props.get("acl")
+    by_acl: Any = first_unknown(grants, acl)
+    if isinstance(grants, str):
+        by_acl = _TO_A_GROUP.search(grants) is not None
+    elif by_acl is None:
+        by_acl = acl not in (None, "private")
+    found = [statements_of(one.props.get("policy")) for one in _policies_of(bucket, among)]
+    answers = [by_acl, *(_opens(one) for statements in found for one in items_of(statements))]
+    return True if True in answers else first_unknown(*answers, *found) or False
+
+
+def _opens(statement: Any) -> bool | Unknown:
+    """Whether a statement allows something to everybody, with no condition that narrows it."""
+    condition = element(statement, "condition")
+    answers = (
+        _any_is(element(statement, "effect"), _ALLOW),
+        condition if isinstance(condition, Unknown) else not condition,
+        _any_is(_principal(statement), _EVERYBODY),
+    )
+    return False if False in answers else first_unknown(*answers) or True
 
 
 def _is_replica(bucket: Record, tags: Mapping[str, Any] | Unknown, among: Among) -> bool:
@@ -137,15 +176,19 @@ def _refuses_plain_http(statement: Any) -> bool | Unknown:
 
     Source: https://www.tencentcloud.com/document/product/436/46206, denying all non-HTTPS requests
     """
-    principal = element(statement, "principal")
     answers = (
         _any_is(element(statement, "effect"), _DENY),
         _any_is(read(element(statement, "condition"), "bool_equal", "cos:secure-transport"), _INSECURE),
-        _any_is(principal if isinstance(principal, str) else read(principal, "qcs"), _EVERYBODY),
+        _any_is(_principal(statement), _EVERYBODY),
         _any_is(element(statement, "action"), _EVERYTHING),
         _any_is(element(statement, "resource"), _WHOLE),
     )
     return False if False in answers else first_unknown(*answers) or True
+
+
+def _principal(statement: Any) -> Any:
+    principal = element(statement, "principal")
+    return principal if isinstance(principal, str) else read(principal, "qcs")
 
 
 def _any_is(values: Any, wanted: re.Pattern[str]) -> bool | Unknown:

@@ -1,13 +1,13 @@
 """Rules about what costs more than it must."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpuyard.catalog.prices import PriceBook
 from gpuyard_policy.costs import HOURS_A_MONTH, PoolCost, pool_costs
-from gpuyard_policy.facts import NodePoolFact, StorageFact, Unknown
-from gpuyard_policy.facts.model import ServiceFact
+from gpuyard_policy.facts import Facts, NodePoolFact, StorageFact, Unknown
+from gpuyard_policy.facts.model import BudgetFact, ServiceFact
 from gpuyard_policy.rules.judging import (
     Answer,
     CannotTellError,
@@ -25,21 +25,84 @@ from gpuyard_policy.rules.rule import Context, Finding, Rule, Threshold, Verdict
 _NAMED = 5
 
 
+@dataclass(frozen=True)
+class _Limit:
+    """What a stack may cost a month, and the resource that says so: a budget, or the stack for what was set."""
+
+    amount: float
+    currency: str
+    urn: str | None
+
+
 def _budget(context: Context) -> Iterable[Finding]:
     facts = context.facts
     if not facts.node_pools:
         return
-    limit = _limit_of(context)
-    if isinstance(limit, str):
-        yield context.finding(Verdict.UNDECIDED, None, limit)
-        return
-    if limit is None:
+    budgets, set_amount = facts.budgets, context.config.monthly_budget
+    nameless = [one for one in budgets if one.currency is None]
+    if len(nameless) == len(budgets) and set_amount is not None:
+        limit = _Limit(set_amount, context.config.budget_currency, _stack_of(facts))
+    elif not budgets:
         # Without a budget there is nothing to be over: said, but no stack is refused for it.
         message = "no budget is known: add one to the stack, or set 'monthly_budget' for the pack."
-        yield replace(context.finding(Verdict.UNDECIDED, None, message), level="advisory")
+        yield replace(context.finding(Verdict.UNDECIDED, _stack_of(facts), message), level="advisory")
         return
-    amount, currency, urn = limit
-    costs = pool_costs(facts.node_pools, PriceBook.load())
+    elif nameless:
+        one = nameless[0]
+        message = f"cannot tell what budget '{one.name}' allows: the budget names no currency"
+        remedy = "Set 'monthly_budget' and 'budget_currency' for the pack."
+        # The cloud has no way to name one, and no stack is refused for what nobody could say.
+        yield replace(context.finding(Verdict.UNDECIDED, one.urn, f"{message}. {remedy}"), level="advisory")
+        return
+    else:
+        try:
+            limit = _largest(budgets)
+        except _OpenBudgetError as error:
+            yield context.finding(Verdict.UNDECIDED, error.urn, str(error))
+            return
+    yield _within(context, limit)
+
+
+def _stack_of(facts: Facts) -> str | None:
+    """The URN of the stack itself, by that of one of its resources; None where that is no URN of an engine.
+
+    Source: https://www.pulumi.com/docs/iac/concepts/resources/names/#urns
+    """
+    prefix, _, rest = facts.node_pools[0].urn.partition("::")
+    stack, project = prefix.removeprefix("urn:pulumi:"), rest.partition("::")[0]
+    if stack == prefix or not project:
+        return None
+    return f"{prefix}::{project}::pulumi:pulumi:Stack::{project}-{stack}"
+
+
+class _OpenBudgetError(CannotTellError):
+    """How much a budget allows cannot be told."""
+
+    def __init__(self, budget: BudgetFact, text: str) -> None:
+        super().__init__(text)
+        self.urn = budget.urn
+
+
+def _largest(budgets: Sequence[BudgetFact]) -> _Limit:
+    """The largest of several budgets: all watch the same costs, and it is what the stack may cost."""
+    found: list[_Limit] = []
+    for one in budgets:
+        for value in (one.monthly_amount, one.currency):
+            if isinstance(value, Unknown):
+                raise _OpenBudgetError(one, f"cannot tell yet how large budget '{one.name}' is: {value.why}.")
+        if not isinstance(one.monthly_amount, int | float) or not isinstance(one.currency, str):
+            raise _OpenBudgetError(one, f"cannot tell how large budget '{one.name}' is: it names no amount.")
+        found.append(_Limit(one.monthly_amount, one.currency, one.urn))
+    currencies = sorted({one.currency for one in found})
+    if len(currencies) > 1:
+        text = f"cannot tell what the stack may cost: its budgets are in {' and '.join(currencies)}."
+        raise _OpenBudgetError(budgets[0], text)
+    return max(found, key=lambda one: one.amount)
+
+
+def _within(context: Context, limit: _Limit) -> Finding:
+    currency = limit.currency
+    costs = pool_costs(context.facts.node_pools, PriceBook.load())
     open_ones = [cost for cost in costs if cost.least is None or cost.currency != currency]
     total = sum(cost.least or 0 for cost in costs if cost.currency == currency)
     parts = ", ".join(
@@ -47,44 +110,22 @@ def _budget(context: Context) -> Iterable[Finding]:
         for cost in sorted(costs, key=_by_least)[:_NAMED]
         if cost.least and cost.currency == currency
     )
-    if total > amount:
-        message = f"machines cost at least {total:,.0f} {currency} a month ({parts}), over the budget of {amount:,.0f}."
-        yield context.finding(Verdict.FAIL, urn, f"{message} Use fewer or cheaper machines, or raise the budget.")
-    elif open_ones:
+    budget = f"the budget of {limit.amount:,.0f}"
+    if total > limit.amount:
+        message = f"machines cost at least {total:,.0f} {currency} a month ({parts}), over {budget}."
+        remedy = "Use fewer or cheaper machines, or raise the budget."
+        return context.finding(Verdict.FAIL, limit.urn, f"{message} {remedy}")
+    if open_ones:
         one = open_ones[0]
         why = one.why if one.currency in (None, currency) else f"its prices are in {one.currency}, not in {currency}"
         message = f"cannot tell what {len(open_ones)} pool(s) cost ({one.pool.name}: {why}); the others cost"
-        yield context.finding(Verdict.UNDECIDED, urn, f"{message} {total:,.0f} {currency} a month.")
-    else:
-        message = f"machines cost at least {total:,.0f} {currency} a month, within the budget of {amount:,.0f}."
-        yield context.finding(Verdict.PASS, urn, message)
+        return context.finding(Verdict.UNDECIDED, limit.urn, f"{message} {total:,.0f} {currency} a month.")
+    message = f"machines cost at least {total:,.0f} {currency} a month, within {budget}."
+    return context.finding(Verdict.PASS, limit.urn, message)
 
 
 def _by_least(cost: PoolCost) -> float:
     return -(cost.least or 0)
-
-
-def _limit_of(context: Context) -> tuple[float, str, str | None] | str | None:
-    """The stack's budget with its currency and resource; a text where it cannot be told, None where there is none."""
-    budgets = context.facts.budgets
-    if not budgets:
-        if context.config.monthly_budget is None:
-            return None
-        return context.config.monthly_budget, context.config.budget_currency, None
-    total = 0.0
-    currencies: set[str] = set()
-    for one in budgets:
-        for value in (one.monthly_amount, one.currency):
-            if isinstance(value, Unknown):
-                return f"cannot tell yet how large budget '{one.name}' is: {value.why}."
-        if not isinstance(one.monthly_amount, int | float) or not isinstance(one.currency, str):
-            return f"cannot tell how large budget '{one.name}' is: it names no amount, or no currency."
-        # Several budgets watch the same costs; the largest is what the stack may cost.
-        total = max(total, one.monthly_amount)
-        currencies.add(one.currency)
-    if len(currencies) > 1:
-        return f"cannot tell what the stack may cost: its budgets are in {' and '.join(sorted(currencies))}."
-    return total, currencies.pop(), budgets[0].urn
 
 
 def _judge_reserved(context: Context, pool: NodePoolFact) -> Answer:
