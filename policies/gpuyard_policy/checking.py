@@ -12,7 +12,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
-from gpuyard.sandbox.workspace import read_project
 from gpuyard.spec.problems import Problem, SpecError, did_you_mean, one_of
 from gpuyard_policy.config import PackConfig
 from gpuyard_policy.evaluate import evaluate
@@ -120,6 +119,7 @@ def check_one(job: Job, config: PackConfig, today: date) -> StackReport:
         text = "".join(traceback.format_exception(error.__cause__ or error, chain=False))
         return StackReport(job.name, problems=(f"gpuyard itself broke:\n{text}",), broken=True)
     finally:
+        gc.freeze()
         gc.enable()
 
 
@@ -129,7 +129,7 @@ def _source(job: Job) -> Source:
         return import_module("gpuyard_policy.sources.plan").read_plan(job.path)
     if job.kind == "state":
         return import_module("gpuyard_policy.sources.state").read_state(job.path)
-    project = read_project(job.path)
+    project = import_module("gpuyard.sandbox.workspace").read_project(job.path)
     return import_module("gpuyard_policy.sources.in_process").run_stack(project, job.name, job.shown_in)
 
 

@@ -5,9 +5,7 @@ from typing import Any
 
 from google.protobuf import struct_pb2
 
-# The engine's mark of a value that is known only after the update, and the key of a wrapped value (secret, asset ...).
-UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-SIGNATURE = "4dabf18193072939515e22adb298388d"
+from gpuyard.sandbox.marks import SIGNATURE, UNKNOWN
 
 
 def is_unknown(value: object) -> bool:

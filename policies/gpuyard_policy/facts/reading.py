@@ -10,6 +10,10 @@ from gpuyard_policy.facts.model import Unknown
 def read(value: Any, *path: str | int) -> Any:
     """What stands at a path: the value, None where the path leads nowhere, or Unknown where it is not known yet."""
     for part in path:
+        # Almost every value is a plain mapping, and asking whether one is any Mapping takes long.
+        if type(value) is dict and type(part) is str:
+            value = cast(dict[str, Any], value).get(part)
+            continue
         if isinstance(value, Unknown):
             return value
         if isinstance(part, int):
@@ -34,6 +38,8 @@ def as_number(value: Any) -> int | None | Unknown:
 
 def as_list(value: Any) -> list[Any] | Unknown:
     """A list; a single value stands for a list of one, nothing for an empty one."""
+    if type(value) is list:
+        return cast(list[Any], value)
     if isinstance(value, Unknown):
         return value
     if value is None:
@@ -73,7 +79,7 @@ def first_unknown(*values: Any) -> Unknown | None:
 
 def as_tags(value: Any) -> Mapping[str, Any] | Unknown:
     """Tags by key, from a mapping or from a list of ``{key, value}``."""
-    if isinstance(value, (Unknown, Mapping)):
+    if type(value) is dict or isinstance(value, (Unknown, Mapping)):
         return cast("Mapping[str, Any] | Unknown", value)
     tags: dict[str, Any] = {}
     items = as_list(value)

@@ -110,7 +110,7 @@ def exit_code(reports: Sequence[StackReport], fail_on: FailOn) -> int:
         return INTERNAL
     if not reports or any(one.evaluation is None for one in reports):
         return BAD_INPUT
-    blocking = any(one.blocks(finding, fail_on) for one in reports for finding in one.findings())
+    blocking = any(one.blocks(finding, fail_on) for one in reports for finding in one.findings(*_MAY_BLOCK))
     return FINDINGS if blocking else CLEAN
 
 

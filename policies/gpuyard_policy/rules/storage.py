@@ -8,9 +8,6 @@ from typing import Any
 
 from gpuyard.catalog import instance_type
 from gpuyard.catalog.regions import is_zone_id
-from gpuyard.planning.workload.job import job_of
-from gpuyard.planning.workload.request import WorkloadRequest
-from gpuyard.planning.workload.storage import storage_need
 from gpuyard_policy.facts import NodePoolFact, StorageFact, Unknown
 from gpuyard_policy.rules.judging import (
     ONE_JOB_ON_ALL_NODES,
@@ -189,6 +186,11 @@ def _checkpoint_mb_per_s(task: str, parameters: float, gpus: int) -> float:
     """
     if gpus <= 0:
         return 0.0
+    # Loaded where a pool names its work: the planner is slow to load, and most stacks do not.
+    from gpuyard.planning.workload.job import job_of
+    from gpuyard.planning.workload.request import WorkloadRequest
+    from gpuyard.planning.workload.storage import storage_need
+
     try:
         request = WorkloadRequest.model_validate({"task": task, "parameters": parameters})
     except ValueError:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from gpuyard.sandbox.wire import SIGNATURE, UNKNOWN
+from gpuyard.sandbox.marks import SIGNATURE, UNKNOWN
 from gpuyard_policy.facts import Unknown
 
 # A text that stands for a value which nobody here can know: it may be a part of a longer text.
@@ -53,6 +53,8 @@ def plain(value: Any, path: str) -> Any:
 
 
 def _text(value: str, path: str) -> str | Unknown:
+    if "{" not in value and value != UNKNOWN:
+        return value
     if value == UNKNOWN:
         return Unknown(f"'{path}' is known only after the update")
     if _DOCUMENT.search(path) and value not in (LATER, STAND_IN):
