@@ -16,6 +16,8 @@ COMMANDS = {
     "plan": ("gpuyard.cli.plan", "plan"),
     "check": ("gpuyard.cli.check", "check"),
     "rules": ("gpuyard.cli.rules", "rules"),
+    "risk": ("gpuyard.cli.risk", "risk"),
+    "launch": ("gpuyard.cli.launch", "launch"),
     "up": ("gpuyard.cli.stacks", "up"),
     "preview": ("gpuyard.cli.stacks", "preview"),
     "refresh": ("gpuyard.cli.stacks", "refresh"),

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from gpuyard.planning.cluster import gpus_of_the_job, plan_cluster
 from gpuyard.planning.file_systems import reaches_over_rdma
+from gpuyard.planning.launch import launch_outputs
 from gpuyard.planning.plans import ClusterPlan, NodePoolPlan
 from gpuyard.resources._common import ArgumentsError, refuse_outputs
 from gpuyard.resources.args import TrainingClusterArgs
@@ -64,6 +65,7 @@ class TrainingCluster(pulumi.ComponentResource):
             "tags": spec.tags,
         }
         self._protect_data = plan.protect_data
+        self._plan = plan
         zones = [subnet.zone for subnet in plan.network.subnets]
         self.network = ClusterNetwork(
             f"{plan.name}-network",
@@ -127,6 +129,9 @@ class TrainingCluster(pulumi.ComponentResource):
                 for name, pool in self.node_pools.items()
             },
         }
+        launch = {pool.name: how for pool in self._plan.node_pools if (how := launch_outputs(pool))}
+        if launch:
+            found["launch"] = launch
         if self.file_system is not None:
             found["file_system"] = {
                 "id": self.file_system.file_system_id,

@@ -16,6 +16,7 @@ from gpuyard.catalog.disks import BlockDisk
 from gpuyard.catalog.file_stores import ObjectStorageClass, ParallelFileSystem
 from gpuyard.catalog.instance_types import CLOUDS_WITH_TYPES
 from gpuyard.catalog.limits import Limit
+from gpuyard.catalog.nccl import NcclVariable
 from gpuyard.catalog.prices import PriceQuote
 from gpuyard.catalog.software import CudaRelease, ImageContents, PyTorchBuild
 from gpuyard.catalog.topology import Topology
@@ -33,6 +34,7 @@ TABLES: dict[str, tuple[type, tuple[str, ...]]] = {
     "image_contents.json": (ImageContents, ("name",)),
     "topologies.json": (Topology, ("cloud", "instance_types")),
     "xid_errors.json": (XidError, ("code",)),
+    "nccl_environment.json": (NcclVariable, ("cloud", "fabric", "variable")),
     "aws_file_systems.json": (FileSystemType, ("cloud", "name")),
     "aws_images.json": (NodeImage, ("cloud", "name")),
     "alicloud_images.json": (NodeImage, ("cloud", "name")),
@@ -186,6 +188,13 @@ def test_only_aws_rows_carry_facts_that_only_aws_has() -> None:
             assert row["capacity_block"] is False
 
 
+def test_the_links_of_a_gpu_carry_what_the_gpu_carries() -> None:
+    known = [row for row in rows_of("gpus.json") if row["nvlink_link_gb_per_s"] is not None]
+    assert {"V100-SXM2-16GB", "A100-SXM4-80GB", "H100-SXM5-80GB", "B200-SXM-180GB"} <= {row["model"] for row in known}
+    for row in known:
+        assert row["nvlink_gb_per_s"] == 2 * row["nvlink_links"] * row["nvlink_link_gb_per_s"], row["model"]
+
+
 def test_what_a_gpu_lacks_is_null_and_never_a_figure() -> None:
     for row in rows_of("gpus.json"):
         assert all(row[field] is None for field in row["lacks"]), row["model"]
@@ -211,9 +220,8 @@ def test_topologies_place_every_gpu_and_rdma_card_of_their_types_once() -> None:
 
 
 def test_every_node_image_has_a_row_of_contents() -> None:
-    assert {row["name"] for row in rows_of("aws_images.json")} <= {
-        row["name"] for row in rows_of("image_contents.json")
-    }
+    with_driver = {row["name"] for row in rows_of("aws_images.json") if row.get("brings_driver", True)}
+    assert with_driver <= {row["name"] for row in rows_of("image_contents.json")}
 
 
 def test_every_cuda_of_a_pytorch_build_has_its_driver() -> None:
