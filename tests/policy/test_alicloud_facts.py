@@ -11,14 +11,21 @@ import pytest
 
 from gpuyard_policy.facts import NodePoolFact, Record, Unknown
 from gpuyard_policy.facts import alicloud as facts
-from gpuyard_policy.facts.alicloud_file_systems import CPFS_AS_MADE
+from gpuyard_policy.facts.alicloud_access import POLICY as RAM_POLICY
+from gpuyard_policy.facts.alicloud_buckets import ACL, BLOCK, BUCKET, REPLICATION
+from gpuyard_policy.facts.alicloud_buckets import POLICY as BUCKET_POLICY
+from gpuyard_policy.facts.alicloud_file_systems import CPFS_AS_MADE, FILE_SYSTEM
 from gpuyard_policy.facts.alicloud_machines import NO_TOKENS
-from gpuyard_policy.facts.alicloud_pools import ATTACHMENT, CONFIGURATION, GROUP, INSTANCE, NODE_POOL, SECURITY_GROUP
+from gpuyard_policy.facts.alicloud_network import RULE, SECURITY_GROUP
+from gpuyard_policy.facts.alicloud_operations import ALARM
+from gpuyard_policy.facts.alicloud_operations import TEMPLATE as ALARM_TEMPLATE
+from gpuyard_policy.facts.alicloud_pools import CONFIGURATION, GROUP, INSTANCE, NODE_POOL
 from gpuyard_policy.facts.among import Among
 from gpuyard_policy.facts.model import StorageFact
 from tests.policy.resources import record
 
 LATER = Unknown("'x' is known only after the update")
+ATTACHMENT = "alicloud:ecs/ecsAutoSnapshotPolicyAttachment:EcsAutoSnapshotPolicyAttachment"
 SET = "alicloud:ecs/ecsDeploymentSet:EcsDeploymentSet"
 TEMPLATE = "alicloud:ecs/ecsLaunchTemplate:EcsLaunchTemplate"
 SWITCH = "alicloud:vpc/switch:Switch"
@@ -317,7 +324,12 @@ def test_whether_a_kubernetes_pool_asks_for_tokens(options: Any, hardened: Any):
 
 def test_a_hook_is_told_before_a_node_goes():
     assert scaled().handles_interruption is False
-    hook = made("alicloud:ess/lifecycleHook:LifecycleHook", "h", {}, {"scalingGroupId": [f"{urn_of_group()}"]})
+    hook = made(
+        "alicloud:ess/lifecycleHook:LifecycleHook",
+        "h",
+        {"lifecycleTransition": "SCALE_IN"},
+        {"scalingGroupId": [f"{urn_of_group()}"]},
+    )
     assert scaled({}, {}, hook).handles_interruption is True
 
 
@@ -344,9 +356,9 @@ def test_a_kubernetes_pool_has_taints():
 
 
 def bucket(props: dict[str, Any] | None = None, *others: tuple[str, dict[str, Any]]) -> StorageFact:
-    one = made(facts.BUCKET, "b", {"bucket": "b-1", **(props or {})})
+    one = made(BUCKET, "b", {"bucket": "b-1", **(props or {})})
     more = [made(kind, f"m{number}", given, {"bucket": [one.urn]}) for number, (kind, given) in enumerate(others)]
-    return read_by(facts.storage, one, *more)
+    return read_by(facts.buckets, one, *more)
 
 
 def test_a_bare_bucket_is_neither_encrypted_nor_closed_to_plain_http():
@@ -364,32 +376,32 @@ def test_a_bucket_is_judged_with_the_resources_that_belong_to_it():
             "serverSideEncryptionRule": {"sseAlgorithm": "AES256"},
             "lifecycleRules": [{"enabled": True, "expirations": [{"days": 14.0}]}],
         },
-        (facts.BUCKET_ACL, {"acl": "private"}),
-        (facts.BUCKET_POLICY, {"policy": json.dumps(deny)}),
-        (facts.BUCKET_BLOCK, {"blockPublicAccess": True}),
+        (ACL, {"acl": "private"}),
+        (BUCKET_POLICY, {"policy": json.dumps(deny)}),
+        (BLOCK, {"blockPublicAccess": True}),
     )
     assert (found.encrypted, found.public, found.https_only, found.expires) == (True, False, True, True)
 
 
 def test_what_is_known_later_is_unknown():
-    found = bucket({"serverSideEncryptionRule": LATER}, (facts.BUCKET_POLICY, {"policy": LATER}))
+    found = bucket({"serverSideEncryptionRule": LATER}, (BUCKET_POLICY, {"policy": LATER}))
     assert (found.encrypted, found.https_only) == (LATER, LATER)
 
 
 def test_the_target_of_a_replication_is_a_replica():
     assert bucket({"tags": {"gpuyard:role": "replica"}}).is_replica is True
-    assert bucket(None, (facts.REPLICATION, {"destination": {"bucket": "b-1"}})).is_replica is True
-    assert bucket(None, (facts.REPLICATION, {"destination": {"bucket": "b-2"}})).is_replica is False
+    assert bucket(None, (REPLICATION, {"destination": {"bucket": "b-1"}})).is_replica is True
+    assert bucket(None, (REPLICATION, {"destination": {"bucket": "b-2"}})).is_replica is False
 
 
 def test_a_parallel_file_system_is_in_its_zone():
-    one = made(facts.FILE_SYSTEM, "f", {"fileSystemType": "cpfs", "zoneId": "cn-hangzhou-b"})
-    found = read_by(facts.storage, one)
+    one = made(FILE_SYSTEM, "f", {"fileSystemType": "cpfs", "zoneId": "cn-hangzhou-b"})
+    found = read_by(facts.file_systems, one)
     assert (found.parallel, found.zone, found.region) == (True, "cn-hangzhou-b", "cn-hangzhou")
 
 
 def file_system(**props: Any) -> StorageFact:
-    return read_by(facts.storage, made(facts.FILE_SYSTEM, "f", props))
+    return read_by(facts.file_systems, made(FILE_SYSTEM, "f", props))
 
 
 @pytest.mark.parametrize(
@@ -498,13 +510,13 @@ def test_a_normal_group_joins_its_members(props: dict[str, Any], inside: bool, o
 def test_what_addresses_may_come_in_by():
     group = made(SECURITY_GROUP, "g", {})
     rule = {"type": "ingress", "cidrIp": "0.0.0.0/0", "portRange": "22/22", "ipProtocol": "tcp"}
-    one = made(facts.RULE, "r", rule, {"securityGroupId": [group.urn]})
+    one = made(RULE, "r", rule, {"securityGroupId": [group.urn]})
     found = read_by(facts.security_groups, one, group)
     assert (found.group, found.cidr, found.ports, found.protocol) == (group.urn, "0.0.0.0/0", (22, 22), "tcp")
-    everything = read_by(facts.security_groups, made(facts.RULE, "r", {**rule, "portRange": "-1/-1"}))
+    everything = read_by(facts.security_groups, made(RULE, "r", {**rule, "portRange": "-1/-1"}))
     assert everything.ports is None
     for closed in ({**rule, "policy": "drop"}, {**rule, "type": "egress"}, {**rule, "cidrIp": None}):
-        assert list(facts.security_groups(made(facts.RULE, "r", closed), Among([]))) == []
+        assert list(facts.security_groups(made(RULE, "r", closed), Among([]))) == []
 
 
 def test_bare_wildcards_of_rights_are_named():
@@ -514,24 +526,24 @@ def test_bare_wildcards_of_rights_are_named():
             {"Effect": "Deny", "Action": "*", "Resource": "*"},
         ]
     }
-    found = read_by(facts.roles, made(facts.RAM_POLICY, "p", {"policyDocument": json.dumps(document)}))
-    assert found.wildcards == ("oss:*", "*")
-    assert read_by(facts.roles, made(facts.RAM_POLICY, "p", {"policyDocument": LATER})).wildcards == LATER
+    found = read_by(facts.roles, made(RAM_POLICY, "p", {"policyDocument": json.dumps(document)}))
+    assert found.wildcards == ("oss:*",)
+    assert read_by(facts.roles, made(RAM_POLICY, "p", {"policyDocument": LATER})).wildcards == LATER
 
 
 @pytest.mark.parametrize(
     ("metric", "watches"), [("instance_gpu_gpu_usedutilization", True), ("CPUUtilization", False), (LATER, LATER)]
 )
 def test_an_alarm_on_gpus_is_told_from_others(metric: Any, watches: Any):
-    assert read_by(facts.alarms, made(facts.ALARM, "a", {"metric": metric})).watches_gpus == watches
+    assert read_by(facts.alarms, made(ALARM, "a", {"metric": metric})).watches_gpus == watches
 
 
 def test_a_template_of_alarms_watches_gpus_by_any_of_its_rules():
     rules = [{"metricName": "CPUUtilization"}, {"metricName": "gpu_gpu_usedutilization"}]
-    template = made(facts.TEMPLATE, "t", {"alertTemplates": rules})
+    template = made(ALARM_TEMPLATE, "t", {"alertTemplates": rules})
     assert read_by(facts.alarms, template).watches_gpus is True
-    assert read_by(facts.alarms, made(facts.TEMPLATE, "t", {"alertTemplates": rules[:1]})).watches_gpus is False
-    assert read_by(facts.alarms, made(facts.TEMPLATE, "t", {"alertTemplates": LATER})).watches_gpus == LATER
+    assert read_by(facts.alarms, made(ALARM_TEMPLATE, "t", {"alertTemplates": rules[:1]})).watches_gpus is False
+    assert read_by(facts.alarms, made(ALARM_TEMPLATE, "t", {"alertTemplates": LATER})).watches_gpus == LATER
 
 
 def test_every_reader_passes_over_what_it_does_not_know():

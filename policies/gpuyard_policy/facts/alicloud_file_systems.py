@@ -1,6 +1,6 @@
 """File systems of Alibaba Cloud: NAS and CPFS."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from gpuyard.catalog.file_stores import parallel_file_systems
@@ -19,8 +19,13 @@ _NO_CAPACITY, _NO_CLASS = Unknown("it names no capacity"), Unknown("it names no 
 _EXTREME_CLASS = "standard"
 
 
-def file_system(record: Record, among: Among) -> StorageFact:
-    """The fact of a NAS or CPFS."""
+def file_systems(record: Record, among: Among) -> Iterable[StorageFact]:
+    """The NAS or CPFS that a resource is, if it is one."""
+    if record.type == FILE_SYSTEM:
+        yield _file_system(record, among)
+
+
+def _file_system(record: Record, among: Among) -> StorageFact:
     kind, zones = as_text(record.props.get("fileSystemType")), zones_of(record, among)
     return StorageFact(
         urn=record.urn,
@@ -36,6 +41,8 @@ def file_system(record: Record, among: Among) -> StorageFact:
         parallel=kind if isinstance(kind, Unknown) else kind in _CPFS,
         scratch=False,
         throughput_mb_per_s=_throughput(record, kind),
+        # A data flow of CPFS copies to its bucket only when a task says so.
+        # Source: https://help.aliyun.com/zh/cpfs/developer-reference/api-nas-2017-06-26-createdataflow-cpfs
         exports=False,
     )
 

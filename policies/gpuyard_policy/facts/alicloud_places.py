@@ -1,28 +1,33 @@
-"""Where resources of Alibaba Cloud are."""
+"""Where resources of Alibaba Cloud are, and which others name them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from gpuyard.catalog import regions, zone_belongs_to
-from gpuyard_policy.facts.among import Among
+from gpuyard_policy.facts.among import NAMING_PROPERTIES, Among
 from gpuyard_policy.facts.model import Record, Unknown
-from gpuyard_policy.facts.reading import as_list, as_text
+from gpuyard_policy.facts.reading import as_list, as_number, as_text, first_unknown, items_of
 
 CLOUD = "alicloud"
 SWITCHES = ("alicloud:vpc/switch:Switch", "alicloud:vpc/subnet:Subnet")
+ELSEWHERE = Unknown("its vSwitch is not in this stack")
 _ZONE_KEYS = ("zoneId", "availabilityZone")
 _SWITCH_KEYS = ("vswitchId", "vswitchIds")
 
 
 def zones_of(record: Record, among: Among) -> tuple[str, ...] | Unknown:
     """Zones that a resource names, itself or by its vSwitches in the stack; none where it leaves them to the cloud."""
-    named = [as_text(record.props.get(key)) for key in _ZONE_KEYS]
+    own = [as_text(record.props.get(key)) for key in _ZONE_KEYS]
+    found = [zone for zone in own if isinstance(zone, str) and zone]
+    if found:
+        return tuple(dict.fromkeys(found))
+    open_ones: list[Any] = [*own]
     for key in _SWITCH_KEYS:
-        ids = as_list(record.props.get(key))
-        switches = among.behind(record, key, *SWITCHES)
-        for switch_id in [] if isinstance(ids, Unknown) else ids:
-            switches += [found for found in among.called(switch_id, *SWITCHES) if found not in switches]
-        named += [as_text(switch.props.get(zone)) for switch in switches for zone in _ZONE_KEYS]
-    unknown = next((zone for zone in named if isinstance(zone, Unknown)), None)
-    found = tuple(dict.fromkeys(zone for zone in named if isinstance(zone, str) and zone))
-    return unknown if unknown is not None and not found else found
+        zones, unknown = _zones_of_switches(record, key, among)
+        found += zones
+        open_ones += unknown
+    return first_unknown(*open_ones) or tuple(dict.fromkeys(found))
 
 
 def region_of(record: Record, among: Among) -> str | Unknown:
@@ -34,3 +39,47 @@ def region_of(record: Record, among: Among) -> str | Unknown:
                 return region
     provided = as_text(record.provider.get("region"))
     return Unknown("neither the resource nor its provider names a region") if provided is None else provided
+
+
+def linked(record: Record, property_name: str, among: Among, *types: str) -> list[Record]:
+    """Resources of some types one property of which names a resource: by where its value comes from, or in text."""
+    index = among.once((CLOUD, "linked", property_name, types), lambda: _index(property_name, among, types))
+    keys = [record.urn, *(record.props.get(key) for key in NAMING_PROPERTIES)]
+    found = {one.urn: one for key in keys if isinstance(key, str) and key for one in index.get(key, ())}
+    return list(found.values())
+
+
+def named_by(record: Record, property_name: str, among: Among, *types: str) -> list[Record]:
+    """Resources of some types that a property names: by where it comes from, and in text."""
+    found = among.behind(record, property_name, *types)
+    for value in items_of(record.props.get(property_name)):
+        found += [one for one in among.called(value, *types) if one not in found]
+    return found
+
+
+def number_of(value: Any) -> int | None | Unknown:
+    """A whole number, which some resources take as text: sizes of node pools and of auto provisioning groups."""
+    return int(value) if isinstance(value, str) and value.isdigit() else as_number(value)
+
+
+def _zones_of_switches(record: Record, key: str, among: Among) -> tuple[list[str], Iterable[Any]]:
+    """The zones of a resource's vSwitches, and what is unknown of them."""
+    ids = as_list(record.props.get(key))
+    switches = named_by(record, key, among, *SWITCHES)
+    zones = [as_text(switch.props.get(zone)) for switch in switches for zone in _ZONE_KEYS]
+    unknown: list[Any] = [zone for zone in zones if isinstance(zone, Unknown)]
+    if not among.behind(record, key, *SWITCHES):
+        unknown += [ids, *items_of(ids)]
+    unknown += [ELSEWHERE for one in items_of(ids) if isinstance(one, str) and not among.called(one, *SWITCHES)]
+    return [zone for zone in zones if isinstance(zone, str) and zone], unknown
+
+
+def _index(property_name: str, among: Among, types: tuple[str, ...]) -> Mapping[str, list[Record]]:
+    index: dict[str, list[Record]] = defaultdict(list)
+    for other in among.of_type(*types):
+        for urn in other.depends_on.get(property_name, ()):
+            index[urn].append(other)
+        value = other.props.get(property_name)
+        if isinstance(value, str) and value:
+            index[value].append(other)
+    return index
