@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from gpuyard.catalog.limits import limit_values
 from gpuyard.planning.cluster import place_of, place_problems
 from gpuyard.planning.plans import Place
+from gpuyard.resources.args import PLACE_KEYS
 from gpuyard.spec.models import ClusterSpec
 from gpuyard.spec.parse import parse_what_is_right
 from gpuyard.spec.problems import Path, Problem, SpecError, did_you_mean, one_of
@@ -20,7 +21,7 @@ Model = TypeVar("Model", bound=BaseModel)
 Plan = TypeVar("Plan")
 Planner = Callable[[Model, Place], tuple[Plan | None, list[Problem]]]
 
-_PLACE_KEYS = ("cloud", "region", "environment", "zone", "workload", "tags")
+KNOWN_LATER = "is known only after the update, but the plan needs it before."
 
 
 class ArgumentsError(SpecError, pulumi.RunError):
@@ -73,12 +74,12 @@ class Arguments:
         self.inputs = _taken(given, (*required, *optional))
         refuse_outputs(given)
         self.problems = _input_problems(self.inputs, required)
-        known = [*_PLACE_KEYS, *own.model_fields, *spec.model_fields, *required, *optional]
+        known = [*PLACE_KEYS, *own.model_fields, *spec.model_fields, *required, *optional]
         self.problems += _unknown_keys(given, known)
         own_spec, found = parse_what_is_right(own, _taken(given, own.model_fields))
         self.own: Any = own_spec
         self.problems += found
-        self.place, self._tags, found = _place(_taken(given, _PLACE_KEYS))
+        self.place, self._tags, found = _place(_taken(given, PLACE_KEYS))
         self.problems += found
         self._rest = given
 
@@ -239,10 +240,7 @@ def _unknown_keys(given: dict[str, Any], known: Sequence[str]) -> list[Problem]:
 
 
 def _output_problems(values: Mapping[str, Any]) -> list[Problem]:
-    return [
-        Problem(path, "is known only after the update, but the plan needs it before.", "Give a plain value.")
-        for path in _outputs_in(values, ())
-    ]
+    return [Problem(path, KNOWN_LATER, "Give a plain value.") for path in _outputs_in(values, ())]
 
 
 def _outputs_in(value: Any, path: Path) -> Iterable[Path]:

@@ -21,6 +21,9 @@ from gpuyard.resources.part_args import (
     WorkloadArgs,
 )
 
+# What a component takes of a cluster's description to know where it is and what it is for.
+PLACE_KEYS = ("cloud", "region", "environment", "zone", "workload", "tags")
+
 
 class PlaceArgs(TypedDict):
     """Where a component is built."""

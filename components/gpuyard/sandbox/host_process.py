@@ -17,14 +17,21 @@ from pulumi.runtime.proto import language_pb2_grpc
 from gpuyard.sandbox.engine import VERSION
 from gpuyard.sandbox.language_host import LanguageHost
 
+_WIND_DOWN_S = 3600
+
 
 def main() -> None:
     """Serve until told to end, or until the engine that started it is gone."""
-    # Ctrl-C goes to the whole terminal; the engine ends its language host itself when it is done.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _end)
     host = LanguageHost(VERSION)
     server = grpc.server(futures.ThreadPoolExecutor(max_workers=16))
+
+    def finish(number: int, frame: FrameType | None) -> None:
+        # Ctrl-C goes to the whole terminal, and the engine winds down with what it has running here. An engine that is
+        # done with its host interrupts it as well, and waits 5 s for one that stays.
+        threading.Thread(target=server.stop, args=(_WIND_DOWN_S,), daemon=True).start()
+
+    signal.signal(signal.SIGINT, finish)
+    signal.signal(signal.SIGTERM, _end)
     language_pb2_grpc.add_LanguageRuntimeServicer_to_server(host, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
@@ -32,6 +39,7 @@ def main() -> None:
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
     server.wait_for_termination()
+    os._exit(0)
 
 
 def _end(number: int, frame: FrameType | None) -> None:

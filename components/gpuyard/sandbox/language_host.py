@@ -1,12 +1,12 @@
 """A Python language host for engines that come without one.
 
 An official Pulumi CLI ships ``pulumi-language-python``; one built from the Go module alone does not. This stand-in
-speaks the same protocol (``LanguageRuntime``) for what gpuyard needs: running a program, and running policy
-packs, each in the virtual environment that its own project file names. The sandbox also attaches it to the
+speaks the same protocol (``LanguageRuntime``) for what gpuyard needs: running a program, a policy pack and a
+component plugin, each in the virtual environment that its own project file names. The sandbox also attaches it to the
 engine in-process, to run a program without a second interpreter.
 
 Source of the protocol: pulumi/pulumi, proto/pulumi/language.proto; of how a policy pack is started: the SDK's own
-``python -m pulumi.policy``.
+``python -m pulumi.policy``; of a component plugin: sdk/python/cmd/pulumi-language-python, which runs its folder.
 """
 
 import os
@@ -75,20 +75,18 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         return self._run_in_own_environment(request)
 
     def RunPlugin(self, request: Any, context: Any) -> Iterator[language_pb2.RunPluginResponse]:
-        if request.kind != "analyzer":
-            reason = f"the stand-in language host runs programs and policy packs, not plugins of kind '{request.kind}'"
+        directory = request.info.program_directory
+        started_by = {
+            "analyzer": ["-m", "pulumi.policy", *request.args, directory],
+            "resource": [directory, *request.args],
+        }.get(request.kind)
+        if started_by is None:
+            reason = f"the stand-in language host runs no plugins of kind '{request.kind}'"
             context.abort(grpc.StatusCode.UNIMPLEMENTED, reason)
             return
-        command = [
-            _python_of(request.info),
-            "-u",
-            "-m",
-            "pulumi.policy",
-            *request.args,
-            request.info.program_directory,
-        ]
+        command = [_python_of(request.info), "-u", *started_by]
         environment = {**os.environ, **dict(pair.split("=", 1) for pair in request.env if "=" in pair)}
-        yield from self._streamed(command, request.pwd or request.info.program_directory, environment, context)
+        yield from self._streamed(command, request.pwd or directory, environment, context)
 
     def Cancel(self, request: Any, context: Any) -> empty_pb2.Empty:
         self.stop()

@@ -107,12 +107,10 @@ class Session:
             threading.Thread(target=_import_all, args=(clouds, self.program_modules), daemon=True).start()
         self.workspace.prepare(stack)
         was_killed = self.workspace.clear_dead_locks(stack)
-        program = _program_of(self.workspace.project)
-        with _servers(self.workspace, program) as (port, cloud):
-            more = {
-                "PULUMI_DEBUG_PROVIDERS": ",".join(f"{package}:{port}" for package in SIMULATED),
-                "PULUMI_DEBUG_LANGUAGES": f"python:{port}",
-            }
+        with _servers(self.workspace) as (port, cloud):
+            more = {"PULUMI_DEBUG_PROVIDERS": ",".join(f"{package}:{port}" for package in SIMULATED)}
+            if self.workspace.project.runtime == "python":
+                more["PULUMI_DEBUG_LANGUAGES"] = f"python:{port}"
             if not self.workspace.exists(stack):
                 made = self._engine(more, ["stack", "init", stack, "--no-select"], capture=True)
                 if made.code != 0:
@@ -203,9 +201,10 @@ def clouds_named_in(stack_file: Path) -> list[str]:
 
 
 @contextmanager
-def _servers(workspace: Workspace, program: Program) -> Generator[tuple[int, SimulatedCloud], None, None]:
+def _servers(workspace: Workspace) -> Generator[tuple[int, SimulatedCloud], None, None]:
     cloud = SimulatedCloud(workspace.cloud_file)
     server = grpc.server(futures.ThreadPoolExecutor(max_workers=64))
+    program = _program_of(workspace.project)
     host = LanguageHost(workspace.engine.version, program, str(workspace.project.root))
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(SimulatedProvider(cloud, _newest_sdk()), server)
     language_pb2_grpc.add_LanguageRuntimeServicer_to_server(host, server)

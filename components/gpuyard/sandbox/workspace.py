@@ -10,20 +10,24 @@ import shutil
 import socket
 import stat
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from gpuyard.sandbox.cloud import DamagedError, damaged
 from gpuyard.sandbox.engine import Engine
+from gpuyard.sandbox.go_tool import Say
 from gpuyard.sandbox.problems import SandboxError
-from gpuyard.spec.problems import Problem, SpecError, did_you_mean, one_of
+from gpuyard.sandbox.project import Project, read_project
+from gpuyard.sandbox.yaml_host import find_yaml_host
+from gpuyard.spec.problems import Problem, SpecError, one_of
+
+__all__ = ["FOLDER", "BusyError", "Project", "Workspace", "read_project", "write_language_host"]
 
 FOLDER = ".sandbox"
+RUNTIMES = ("python", "yaml")
 # What the engine writes beside 'config:' for the backend that the stack belongs to.
 _OWN_KEYS = re.compile(r"^(encryptionsalt|secretsprovider|encryptedkey):.*\n?", flags=re.MULTILINE)
 _SALT = re.compile(r"^encryptionsalt:.*$", flags=re.MULTILINE)
@@ -33,63 +37,6 @@ class BusyError(SandboxError):
     """Another run works on the same stack."""
 
 
-@dataclass(frozen=True)
-class Project:
-    """A Pulumi project: its folder, name, program, and the folder of its stack files."""
-
-    root: Path
-    name: str
-    program: Path
-    stack_folder: Path
-    settings: Mapping[str, Any]
-
-    def stack_file(self, stack: str) -> Path:
-        """Where a stack's file is.
-
-        Raises:
-            SpecError: There is none; the message lists those that there are.
-        """
-        path = self.stack_folder / f"Pulumi.{stack}.yaml"
-        if path.is_file():
-            return path
-        known = self.stacks()
-        hint = did_you_mean(stack, known)
-        have = f"Stacks: {one_of(known)}." if known else f"There are no stack files in {self.stack_folder}."
-        raise SpecError([Problem((), f"there is no stack '{stack}'.", f"{hint} {have}".strip())])
-
-    def stacks(self) -> list[str]:
-        """Names of the stacks that have a file."""
-        return sorted(path.name[7:-5] for path in self.stack_folder.glob("Pulumi.*.yaml"))
-
-
-def read_project(root: Path) -> Project:
-    """The project in a folder; all its paths are absolute.
-
-    Raises:
-        SpecError: There is no usable ``Pulumi.yaml``.
-    """
-    path = root / "Pulumi.yaml"
-    try:
-        settings: Any = cast(Any, YAML(typ="safe")).load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        hint = "Run it in the folder of a Pulumi project."
-        raise SpecError([Problem((), f"cannot be read: {error.strerror}.", hint, str(path))]) from None
-    except (YAMLError, UnicodeDecodeError) as error:
-        why = " ".join(str(error).split())
-        raise SpecError([Problem((), f"is not valid YAML: {why}.", "", str(path))]) from None
-    root = root.resolve()
-    known = cast(dict[str, Any], settings) if isinstance(settings, dict) else {}
-    if not isinstance(known.get("name"), str):
-        raise SpecError([Problem((), "is no Pulumi project file: it has no 'name'.", "", str(path), 1)])
-    return Project(
-        root=root,
-        name=known["name"],
-        program=root / str(known.get("main", ".")),
-        stack_folder=root / str(known.get("stackConfigDir", ".")),
-        settings=known,
-    )
-
-
 class Workspace:
     """One project's sandbox.
 
@@ -97,9 +44,18 @@ class Workspace:
         project: The project.
         engine: The engine that is used.
         folder: Where everything is kept; ``.sandbox`` in the project when left out.
+        say: Receives a line when something takes a while; standard error when left out.
+
+    Raises:
+        SpecError: The project's program is in a language that the sandbox does not run.
+        EngineMissingError: What runs that language could not be found or built.
     """
 
-    def __init__(self, project: Project, engine: Engine, folder: Path | None = None) -> None:
+    def __init__(self, project: Project, engine: Engine, folder: Path | None = None, say: Say | None = None) -> None:
+        if project.runtime not in RUNTIMES:
+            message = f"the sandbox does not run '{project.runtime}'."
+            raise SpecError([Problem(("runtime",), message, f"It runs {one_of(RUNTIMES)}.", str(project.root))])
+        self._yaml_host = find_yaml_host(engine, say or _say) if project.runtime == "yaml" else None
         self.project = project
         self.engine = engine
         self.folder = folder or project.root / FOLDER
@@ -117,12 +73,10 @@ class Workspace:
         Raises:
             SpecError: There is no such stack, or its file holds encrypted values.
         """
-        settings = {
-            **self.project.settings,
-            "main": str(self.project.program.resolve()),
-            "runtime": {"name": "python", "options": {"virtualenv": str(Path(sys.prefix).resolve())}},
-        }
-        settings.pop("stackConfigDir", None)
+        hosts = {"python": self.folder / "bin" / "pulumi-language-python"}
+        if self._yaml_host is not None:
+            hosts["yaml"] = self._yaml_host
+        settings = self.project.settings_elsewhere({name: host for name, host in hosts.items() if host.exists()})
         # JSON is YAML.
         _write(self.directory / "Pulumi.yaml", json.dumps(settings))
         source = self.project.stack_file(stack)
@@ -234,6 +188,10 @@ def write_language_host(script: Path) -> None:
     text = f'#!/bin/sh\nexec "{sys.executable}" -m gpuyard.sandbox.host_process "$@"\n'
     if not script.exists() or script.read_text(encoding="utf-8") != text:
         _write(script, text, executable=True)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def _runs(pid: int) -> bool:
