@@ -3,7 +3,9 @@
 import base64
 from dataclasses import dataclass
 
-from gpuyard.bootstrap.user_data import HOME, NodeFile, cloud_config, common_files, environment_file, template
+from gpuyard.bootstrap.files import NodeFile, environment_file
+from gpuyard.bootstrap.software import CommonSetup, common_environment, common_files
+from gpuyard.bootstrap.user_data import cloud_config
 from gpuyard.catalog.limits import limit
 
 # Cloud disks here have no mark of their own: what is a disk and not the root disk is the data disk.
@@ -11,16 +13,6 @@ _ANY_DISK = " disk"
 # Of a single machine the disk is attached after it booted: two seconds each.
 _DATA_DISK_TRIES = 300
 _CLOUD = "alicloud"
-# What NCCL is told about eRDMA; it reads the file by itself.
-# Source: https://www.alibabacloud.com/help/en/pai/user-guide/erdma-distributed-training-with-high-performance-networks
-_NCCL_ERDMA = {
-    "NCCL_SOCKET_IFNAME": "eth0",
-    "NCCL_IB_GID_INDEX": "1",
-    "NCCL_IB_HCA": "erdma",
-    "NCCL_IB_QPS_PER_CONNECTION": "8",
-    "NCCL_MIN_NCHANNELS": "16",
-    "NCCL_NET_PLUGIN": "none",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,26 +23,25 @@ class NfsMount:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSetup:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSetup(CommonSetup):
     """What one pool's nodes set up when they boot.
 
     ``rdma``: ``erdma``, ``roce`` or None; ``jumbo_frames``: whether interfaces get the larger MTU; ``own_image``: an
-    image that is not the cloud's brings its own driver; ``data_disk``: a data disk at ``/data``; ``checkpoint_uri``:
-    where checkpoints go, told to the jobs by ``/etc/gpuyard/node.env``; ``scaling_group``: the group that waits for the
-    node's checkpoint, None for a pool that is not scaled.
+    image that is not the cloud's brings its own driver; ``checkpoint_uri``: where checkpoints go, told to the jobs by
+    ``/etc/gpuyard/node.env``; ``scaling_group``: the group that waits for the node, None for a pool that is not scaled;
+    ``launch_hook``: its lifecycle hook that waits until a node is healthy; ``hook``: the one that waits for its
+    checkpoint.
     """
 
-    pool: str
-    region: str
     rdma: str | None = None
     jumbo_frames: bool = False
     own_image: bool = False
-    data_disk: bool = False
     file_system: NfsMount | None = None
     checkpoint_uri: str | None = None
     scaling_group: str | None = None
-    checkpoint_seconds: int = 0
+    launch_hook: str | None = None
+    hook: str | None = None
 
 
 def user_data(setup: NodeSetup) -> str:
@@ -81,48 +72,51 @@ def node_files(setup: NodeSetup) -> dict[str, NodeFile]:
     Returns:
         Files by path.
     """
-    found = {"/etc/gpuyard/node.env": environment_file(_environment(setup)), **common_files(_parts(setup))}
-    if setup.rdma == "erdma":
-        lines = "".join(f"{key}={value}\n" for key, value in _NCCL_ERDMA.items())
-        found["/etc/nccl.conf"] = NodeFile("0644", lines)
-    if setup.scaling_group is not None:
-        found[f"{HOME}/release-node.sh"] = NodeFile("0755", template("alicloud/release-node.sh"))
-    return found
+    return {
+        "/etc/gpuyard/node.env": environment_file(_environment(setup)),
+        **common_files(setup, _parts(setup)),
+    }
 
 
 def _environment(setup: NodeSetup) -> dict[str, object]:
     system = setup.file_system
     script, driver, cuda, cudnn = limit(_CLOUD, "gpu_driver_script").values
     small, large = limit(_CLOUD, "erdma_mtu_bytes").values
+    ossutil, ossutil_sum = limit(_CLOUD, "ossutil").values
+    aliyun, aliyun_sum = limit(_CLOUD, "aliyun_cli").values
+    has_programs = setup.programs is not None
     return {
-        "POOL": setup.pool,
-        "REGION": setup.region,
+        **common_environment(setup, _CLOUD, None if system is None else "/shared"),
         "RDMA": setup.rdma,
         "MTU": (large if setup.jumbo_frames else small) if setup.rdma == "erdma" else None,
+        "OSSUTIL_VERSION": ossutil if has_programs else None,
+        "OSSUTIL_SHA256": ossutil_sum if has_programs else None,
+        "ALIYUN_VERSION": aliyun if has_programs else None,
+        "ALIYUN_SHA256": aliyun_sum if has_programs else None,
+        "CUDA_ARCHIVE": limit(_CLOUD, "cuda_archive").values[0] if setup.software.fabric_manager else None,
         "DRIVER_SCRIPT": script,
         "DRIVER_VERSION": driver,
         "CUDA_VERSION": cuda,
         "CUDNN_VERSION": cudnn,
         "AGENT_VERSION": limit(_CLOUD, "cloudmonitor_agent_version").values[0],
-        "DATA": "/data" if setup.data_disk else None,
         "DATA_DISKS": _ANY_DISK if setup.data_disk else None,
         "DATA_TRIES": _DATA_DISK_TRIES if setup.data_disk else None,
-        "FILE_SYSTEM": None if system is None else "/shared",
         "NFS_DNS_NAME": None if system is None else system.dns_name,
         "NFS_PATH": None if system is None else system.path,
         "CHECKPOINT_URI": setup.checkpoint_uri,
         "SCALING_GROUP": setup.scaling_group,
-        "CHECKPOINT_SECONDS": None if setup.scaling_group is None else setup.checkpoint_seconds,
+        "LAUNCH_HOOK": setup.launch_hook,
+        "HOOK": setup.hook,
     }
 
 
-def _parts(setup: NodeSetup) -> list[str]:
-    wanted = {
-        "alicloud/10-driver.sh": not setup.own_image,
-        "20-data-disk.sh": setup.data_disk,
+def _parts(setup: NodeSetup) -> dict[str, bool]:
+    return {
+        "alicloud/01-object-storage.sh": setup.programs is not None,
+        "05-gpu-driver.sh": setup.own_image,
+        "alicloud/05-gpu-driver.sh": not setup.own_image,
         "alicloud/30-erdma.sh": setup.rdma == "erdma",
         "alicloud/30-roce.sh": setup.rdma == "roce",
         "alicloud/40-mount-nfs.sh": setup.file_system is not None,
         "alicloud/50-monitoring.sh": True,
     }
-    return [part for part, is_wanted in wanted.items() if is_wanted]

@@ -5,19 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpuyard.bootstrap.user_data import (
-    HOME,
-    KERNEL_LOG,
-    SETUP_LOG,
-    NodeFile,
-    cloud_config,
-    common_files,
-    environment_file,
-    packed,
-    template,
-)
+from gpuyard.bootstrap.files import KERNEL_LOG, SETUP_LOG, NodeFile, environment_file
+from gpuyard.bootstrap.software import CommonSetup, common_environment, common_files
+from gpuyard.bootstrap.user_data import cloud_config, packed
+from gpuyard.catalog.limits import limit
 from gpuyard.planning.metrics import EFA_METRICS, GPU_METRICS, GPU_PREFIX, METRIC_NAMESPACE, POOL_DIMENSION
 
+_CLOUD = "aws"
 _COLLECT_EVERY_SECONDS = 60
 
 
@@ -30,25 +24,21 @@ class LustreMount:
     rdma: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSetup:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSetup(CommonSetup):
     """What one pool's nodes set up when they boot.
 
-    ``scratch``: the machine's own NVMe disks as one volume at ``/scratch``; ``data_disk``: a data disk at ``/data``;
     ``checkpoint_uri``: where checkpoints go, told to the jobs by ``/etc/gpuyard/node.env``; ``log_group``: where the
-    logs go; ``hook``: the scaler's lifecycle hook, None for a pool that is not scaled.
+    logs go; ``launch_hook``: the scaler's lifecycle hook that waits until a node is healthy; ``hook``: the one that
+    waits for its checkpoint, None for a pool that is not scaled.
     """
 
-    pool: str
-    region: str
     log_group: str
     rdma: bool = False
-    scratch: bool = False
-    data_disk: bool = False
     file_system: LustreMount | None = None
     checkpoint_uri: str | None = None
+    launch_hook: str | None = None
     hook: str | None = None
-    checkpoint_seconds: int = 0
 
 
 def user_data(setup: NodeSetup) -> str:
@@ -73,29 +63,25 @@ def node_files(setup: NodeSetup) -> dict[str, NodeFile]:
         Files by path.
     """
     agent = json.dumps(agent_configuration(setup), indent=1) + "\n"
-    found = {
+    return {
         "/etc/gpuyard/node.env": environment_file(_environment(setup)),
         "/etc/gpuyard/cloudwatch-agent.json": NodeFile("0644", agent),
-        **common_files(_parts(setup)),
+        **common_files(setup, _parts(setup)),
     }
-    if setup.hook is not None:
-        found[f"{HOME}/release-node.sh"] = NodeFile("0755", template("aws/release-node.sh"))
-    return found
 
 
 def _environment(setup: NodeSetup) -> dict[str, object]:
     system = setup.file_system
+    efa_version, efa_sum = limit(_CLOUD, "efa_installer").values
     return {
-        "POOL": setup.pool,
-        "REGION": setup.region,
-        "SCRATCH": "/scratch" if setup.scratch else None,
-        "DATA": "/data" if setup.data_disk else None,
-        "FILE_SYSTEM": None if system is None else "/fsx",
+        **common_environment(setup, _CLOUD, None if system is None else "/fsx"),
+        "EFA_VERSION": efa_version if setup.rdma else None,
+        "EFA_SHA256": efa_sum if setup.rdma else None,
         "LUSTRE_DNS_NAME": None if system is None else system.dns_name,
         "LUSTRE_MOUNT_NAME": None if system is None else system.mount_name,
         "CHECKPOINT_URI": setup.checkpoint_uri,
+        "LAUNCH_HOOK": setup.launch_hook,
         "HOOK": setup.hook,
-        "CHECKPOINT_SECONDS": None if setup.hook is None else setup.checkpoint_seconds,
     }
 
 
@@ -152,14 +138,14 @@ def _collected(names: list[str]) -> Mapping[str, Any]:
     }
 
 
-def _parts(setup: NodeSetup) -> list[str]:
+def _parts(setup: NodeSetup) -> dict[str, bool]:
     system = setup.file_system
-    wanted = {
-        "10-scratch.sh": setup.scratch,
-        "20-data-disk.sh": setup.data_disk,
+    return {
+        "aws/01-object-storage.sh": setup.checkpoint_uri is not None,
+        "05-gpu-driver.sh": True,
+        "aws/07-efa.sh": setup.rdma,
         "aws/30-lustre-client.sh": system is not None,
         "aws/35-lustre-efa.sh": system is not None and system.rdma,
         "aws/40-mount-lustre.sh": system is not None,
         "aws/50-monitoring.sh": True,
     }
-    return [part for part, is_wanted in wanted.items() if is_wanted]

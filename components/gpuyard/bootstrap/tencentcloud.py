@@ -2,16 +2,12 @@
 
 from dataclasses import dataclass
 
-from gpuyard.bootstrap.user_data import (
-    HOME,
-    NodeFile,
-    cloud_config,
-    common_files,
-    environment_file,
-    packed,
-    template,
-)
+from gpuyard.bootstrap.files import NodeFile, environment_file, template
+from gpuyard.bootstrap.software import CommonSetup, common_environment, common_files
+from gpuyard.bootstrap.user_data import cloud_config, packed
+from gpuyard.catalog.limits import limit
 
+_CLOUD = "tencentcloud"
 # The machine's own disks, and those of the cloud, whose serial number is their id.
 _OWN_DISKS, _CLOUD_DISKS = "^/dev/nvme", " disk-"
 # A data disk is attached only when its machine runs: ten minutes at two seconds a try.
@@ -26,30 +22,17 @@ class TurboMount:
     tree: str
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSetup:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSetup(CommonSetup):
     """What one pool's nodes set up when they boot.
 
-    ``driver_branch``: NVIDIA's driver that is installed where the image brings none; ``driver_minimum``: the oldest
-    that will do; ``fabric_manager``: NVIDIA's daemon for NVSwitches, in the version of the driver; ``rdma``: the node
-    is in an HPC cluster; ``scratch``: the machine's own NVMe disks as one volume at ``/scratch``; ``data_disk``: a data
-    disk at ``/data``; ``checkpoint_bucket``: where checkpoints go, below ``checkpoint_prefix``; ``elastic``: a scaler
-    may take the node away; ``spot``: the cloud may.
+    ``rdma``: the node is in an HPC cluster; ``checkpoint_bucket``: where checkpoints go, below ``checkpoint_prefix``.
     """
 
-    pool: str
-    region: str
-    driver_branch: str
-    driver_minimum: str | None = None
-    fabric_manager: bool = False
     rdma: bool = False
-    scratch: bool = False
-    data_disk: bool = False
     file_system: TurboMount | None = None
     checkpoint_bucket: str | None = None
     checkpoint_prefix: str = ""
-    elastic: bool = False
-    spot: bool = False
 
 
 def user_data(setup: NodeSetup) -> str:
@@ -73,33 +56,38 @@ def node_files(setup: NodeSetup) -> dict[str, NodeFile]:
     Returns:
         Files by path.
     """
-    found = {
+    return {
         "/etc/gpuyard/node.env": environment_file(_environment(setup)),
-        **common_files(_parts(setup)),
+        **common_files(setup, _parts(setup)),
     }
-    if setup.elastic:
-        for script in ("leave.sh", "release-node.sh"):
-            found[f"{HOME}/{script}"] = NodeFile("0755", template(f"tencentcloud/{script}"))
-    if setup.spot:
-        found[f"{HOME}/watch-spot.sh"] = NodeFile("0755", template("tencentcloud/watch-spot.sh"))
-        unit = "/etc/systemd/system/gpuyard-spot-notice.service"
-        found[unit] = NodeFile("0644", template("tencentcloud/spot-notice.service"))
-    return found
+
+
+def hook_command(name: str, seconds: int) -> str:
+    """What a lifecycle hook runs on a node.
+
+    Args:
+        name: ``ready`` or ``leave``.
+        seconds: How long it may take.
+
+    Returns:
+        A shell script.
+    """
+    first, rest = template(f"tencentcloud/hook-{name}.sh").split("\n", 1)
+    return f"{first}\nexport GPUYARD_SECONDS={seconds}\n{rest}"
 
 
 def _environment(setup: NodeSetup) -> dict[str, object]:
     system, bucket = setup.file_system, setup.checkpoint_bucket
+    coscli, coscli_sum = limit(_CLOUD, "coscli").values
+    has_programs = setup.programs is not None
     return {
-        "POOL": setup.pool,
-        "REGION": setup.region,
-        "DRIVER_BRANCH": setup.driver_branch,
-        "DRIVER_MINIMUM": setup.driver_minimum,
-        "SCRATCH": "/scratch" if setup.scratch else None,
+        **common_environment(setup, _CLOUD, None if system is None else "/cfs"),
+        "COSCLI_VERSION": coscli if has_programs else None,
+        "COSCLI_SHA256": coscli_sum if has_programs else None,
+        "TCCLI_VERSION": limit(_CLOUD, "tccli").values[0] if has_programs and setup.health_tag else None,
         "SCRATCH_DISKS": _OWN_DISKS if setup.scratch else None,
-        "DATA": "/data" if setup.data_disk else None,
         "DATA_DISKS": _CLOUD_DISKS if setup.data_disk else None,
         "DATA_TRIES": _DATA_DISK_TRIES if setup.data_disk else None,
-        "FILE_SYSTEM": None if system is None else "/cfs",
         "TURBO_ADDRESS": None if system is None else system.address,
         "TURBO_TREE": None if system is None else system.tree,
         "CHECKPOINT_URI": None if bucket is None else f"cos://{bucket}/{setup.checkpoint_prefix}",
@@ -108,16 +96,12 @@ def _environment(setup: NodeSetup) -> dict[str, object]:
     }
 
 
-def _parts(setup: NodeSetup) -> list[str]:
-    wanted = {
-        "tencentcloud/05-gpu-driver.sh": True,
-        "tencentcloud/06-fabric-manager.sh": setup.fabric_manager,
+def _parts(setup: NodeSetup) -> dict[str, bool]:
+    return {
+        "tencentcloud/01-object-storage.sh": setup.programs is not None,
+        "05-gpu-driver.sh": True,
         "tencentcloud/07-rdma.sh": setup.rdma,
-        "10-scratch.sh": setup.scratch,
-        "20-data-disk.sh": setup.data_disk,
         "tencentcloud/30-turbo-client.sh": setup.file_system is not None,
         "tencentcloud/40-mount-turbo.sh": setup.file_system is not None,
         "tencentcloud/50-monitoring.sh": True,
-        "tencentcloud/60-spot-notice.sh": setup.spot,
     }
-    return [part for part, is_wanted in wanted.items() if is_wanted]

@@ -12,9 +12,10 @@ class Gpu:
     """One GPU model; ``None`` is unknown.
 
     Tensor rates (``*_tflops``) are dense. ``nvlink_gb_per_s`` is the sum of both directions of one GPU in GB/s,
-    ``memory_bandwidth_gb_per_s`` is in GB/s, ``memory_gib`` the nominal size in GiB. ``aliases`` are other names of
-    the same class. ``lacks`` names the fields that are ``None`` because the hardware has no such thing (a T4 has no
-    NVLink), which is known. ``source`` and ``as_of`` say where and when the row was read.
+    ``nvlink_link_gb_per_s`` one direction of one of its ``nvlink_links`` links; ``memory_bandwidth_gb_per_s`` is in
+    GB/s, ``memory_gib`` the nominal size in GiB. ``aliases`` are other names of the same class. ``lacks`` names the
+    fields that are ``None`` because the hardware has no such thing (a T4 has no NVLink), which is known. ``source``
+    and ``as_of`` say where and when the row was read.
     """
 
     model: str
@@ -29,6 +30,8 @@ class Gpu:
     fp64_tflops: float | None
     nvlink_generation: int | None
     nvlink_gb_per_s: float | None
+    nvlink_links: int | None
+    nvlink_link_gb_per_s: float | None
     compute_capability: str | None
     pcie_gen: int | None
     mig: bool | None

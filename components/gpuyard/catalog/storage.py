@@ -70,6 +70,7 @@ class NodeImage:
 
     ``query`` is the name of a public parameter (AWS), or the pattern of the image's name (the other clouds).
     ``boot_mode`` is ``bios`` or ``uefi`` on clouds whose machines boot one way only, else None.
+    ``brings_driver`` says whether NVIDIA's driver is in it.
     """
 
     cloud: str
@@ -81,6 +82,7 @@ class NodeImage:
     source: str
     as_of: str
     boot_mode: str | None = None
+    brings_driver: bool = True
 
 
 @cache

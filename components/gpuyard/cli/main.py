@@ -16,6 +16,8 @@ COMMANDS = {
     "plan": ("gpuyard.cli.plan", "plan"),
     "check": ("gpuyard.cli.check", "check"),
     "rules": ("gpuyard.cli.rules", "rules"),
+    "checkpoint": ("gpuyard.cli.checkpoint", "checkpoint_app"),
+    "node": ("gpuyard.cli.node", "node_app"),
     "risk": ("gpuyard.cli.risk", "risk"),
     "launch": ("gpuyard.cli.launch", "launch"),
     "up": ("gpuyard.cli.stacks", "up"),

@@ -14,6 +14,7 @@ from gpuyard.planning.plans import InterfacePlan, NodePoolPlan, Place, PoolKind
 from gpuyard.planning.pool_capacity import capacity_problems, pairing_problems
 from gpuyard.planning.pool_size import size_problems, size_reasons
 from gpuyard.planning.regional import foreign_group_problems, key_problems
+from gpuyard.planning.software import plan_software
 from gpuyard.spec.node_pools import NodePoolSpec
 from gpuyard.spec.problems import Path, Problem, one_of
 
@@ -50,6 +51,8 @@ def plan_node_pool(
     reasons += unknown
     problems += found
     image, found = choose_image(spec, types[0] if types else None, place, path)
+    problems += found
+    software, found = plan_software(spec.software, types, image, place.cloud, path)
     problems += found
     cloud = cloud_part(place.cloud, "pools")
     problems += cloud.pool_problems(spec, kind, types, place, path)
@@ -93,6 +96,7 @@ def plan_node_pool(
         spot_price_limit=spec.spot_price_limit,
         prepaid_months=spec.prepaid.months if spec.prepaid else None,
         prepaid_renew=spec.prepaid.renew if spec.prepaid else False,
+        software=software,
         details=details,
         reasons=(*reasons, *disk_reasons, *size_reasons(spec, kind, place), *getattr(details, "reasons", ())),
     )

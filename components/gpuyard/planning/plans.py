@@ -53,6 +53,26 @@ class DiskPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class SoftwarePlan:
+    """What a pool's nodes run beside the jobs.
+
+    ``driver_branch`` of NVIDIA's driver is installed where the image brings none, None where the image has to;
+    ``driver_minimum`` is the oldest driver that will do, because of ``driver_reason``; ``fabric_manager`` says whether
+    GPUs work only with NVIDIA's daemon for NVSwitches; ``gpu_clocks`` is ``default`` or ``highest``.
+    """
+
+    driver_branch: str | None = None
+    driver_minimum: str | None = None
+    driver_reason: str | None = None
+    fabric_manager: bool = False
+    containers: bool = False
+    container_images: tuple[str, ...] = ()
+    jupyter: bool = False
+    gpu_clocks: str = "default"
+    huge_pages_gib: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class NodePoolPlan:
     """One pool of nodes.
 
@@ -93,6 +113,7 @@ class NodePoolPlan:
     spot_price_limit: float | None = None
     prepaid_months: int | None = None
     prepaid_renew: bool = False
+    software: SoftwarePlan = SoftwarePlan()
     details: Any = None
     reasons: tuple[str, ...] = ()
 

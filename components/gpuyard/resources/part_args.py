@@ -123,6 +123,23 @@ class AwsNodePoolArgs(TypedDict, total=False):
     """simple: one interface with an address; high_ip: one for every fourth card of p5."""
 
 
+class SoftwareArgs(TypedDict, total=False):
+    """What nodes run beside the jobs."""
+
+    pytorch: str
+    """PyTorch release that the jobs use, such as 2.8."""
+    containers: bool
+    """Whether nodes have Docker with NVIDIA's container toolkit."""
+    container_images: Sequence[str]
+    """Container images that a node pulls before it counts as ready."""
+    jupyter: bool
+    """Whether nodes run JupyterLab, on the loopback address only."""
+    gpu_clocks: str
+    """default or highest."""
+    huge_pages_gib: int
+    """Memory of a node that is set aside as huge pages, in GiB."""
+
+
 class PoolArgs(TypedDict):
     """One pool of equal GPU nodes."""
 
@@ -180,6 +197,8 @@ class PoolArgs(TypedDict):
     """An image id, or the name of a vendor image of the catalog."""
     root_device: NotRequired[str]
     """Root device of an image of your own, such as /dev/xvda."""
+    software: NotRequired[SoftwareArgs]
+    """What nodes run beside the jobs."""
     aws: NotRequired[AwsNodePoolArgs]
     """What only AWS has."""
     alicloud: NotRequired[AlicloudNodePoolArgs]

@@ -17,6 +17,7 @@ from gpuyard.spec.node_pools import (
     ScalingSpec,
     ScheduledSizeSpec,
 )
+from gpuyard.spec.software import SoftwareSpec
 from gpuyard.spec.storage import (
     AwsFastRestoreSpec,
     AwsFileSystemSpec,
@@ -55,6 +56,7 @@ __all__ = [
     "ScalingSpec",
     "ScheduledSizeSpec",
     "SnapshotSpec",
+    "SoftwareSpec",
     "Task",
     "TencentcloudFileSystemSpec",
     "TencentcloudNodePoolSpec",

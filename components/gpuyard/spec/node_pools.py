@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Field
 
 from gpuyard.spec.alicloud import AlicloudNodePoolSpec
 from gpuyard.spec.base import Model, Task
+from gpuyard.spec.software import SoftwareSpec
 from gpuyard.spec.tencentcloud import TencentcloudNodePoolSpec
 from gpuyard.spec.values import (
     Count,
@@ -167,6 +168,8 @@ class NodePoolSpec(Model):
     """An image id (``ami-…``, ``m-…``, ``img-…``), or the name of a vendor image of the catalog."""
     root_device: Device | None = None
     """Root device of an image of your own, such as ``/dev/xvda``; that of the default image when left out."""
+    software: SoftwareSpec = SoftwareSpec()
+    """What nodes run beside the jobs."""
     aws: AwsNodePoolSpec | None = None
     """What only AWS has."""
     alicloud: AlicloudNodePoolSpec | None = None

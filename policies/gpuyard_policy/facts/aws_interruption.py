@@ -5,14 +5,14 @@ from typing import Any
 from gpuyard_policy.facts.among import Among
 from gpuyard_policy.facts.aws_places import linked, region_of
 from gpuyard_policy.facts.model import Record, Unknown
-from gpuyard_policy.facts.reading import first_unknown, items_of, read
+from gpuyard_policy.facts.reading import NODE_WATCHER, first_unknown, items_of, read
 
 HOOK = "aws:autoscaling/lifecycleHook:LifecycleHook"
 EVENT_RULE = "aws:cloudwatch/eventRule:EventRule"
 _TERMINATING = "autoscaling:EC2_INSTANCE_TERMINATING"
 # Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
 _EVENTS = ("EC2 Spot Instance Interruption Warning", "EC2 Instance Rebalance Recommendation")
-_NOTICES = ("spot/instance-action", "spot/termination-time", "events/recommendations/rebalance")
+_NOTICES = ("spot/instance-action", "spot/termination-time", "events/recommendations/rebalance", NODE_WATCHER)
 
 
 def is_told(pool: Record, user_data: str | None | Unknown, among: Among) -> bool | Unknown:

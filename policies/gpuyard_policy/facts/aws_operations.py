@@ -26,6 +26,7 @@ _JOINS = {
     "aws:ec2/vpcEndpoint:VpcEndpoint": "serviceRegion",
 }
 # Types that take tags and that rules about tags are meant for; others are looked at where they have any.
+_OBJECTS = ("aws:s3/bucketObject:BucketObject", "aws:s3/bucketObjectv2:BucketObjectv2")
 _TAGGABLE = frozenset(
     (
         *BUCKETS,
@@ -90,7 +91,9 @@ def services(record: Record, among: Among) -> Iterable[ServiceFact]:
 
 
 def tagged(record: Record, among: Among) -> Iterable[TaggedFact]:
-    """A resource that takes tags."""
+    """A resource that takes tags; an object of a bucket takes ten at most, and its bucket is what is paid for."""
+    if record.type in _OBJECTS:
+        return
     if record.type in _TAGGABLE or any(record.props.get(key) is not None for key in ("tags", "tagsAll")):
         yield TaggedFact(record.urn, record.name, CLOUD, tags_of(record))
 

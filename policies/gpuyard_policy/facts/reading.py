@@ -6,6 +6,9 @@ from typing import Any, cast
 
 from gpuyard_policy.facts.model import Unknown
 
+# The service of gpuyard's own nodes that looks out for notices: what it asks is not in the user data itself.
+NODE_WATCHER = "gpuyard-watcher.service"
+
 
 def read(value: Any, *path: str | int) -> Any:
     """What stands at a path: the value, None where the path leads nowhere, or Unknown where it is not known yet."""

@@ -1,7 +1,5 @@
 """The scripts of a node on Alibaba Cloud, run for real."""
 
-import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +7,121 @@ import pytest
 from .conftest import Machine
 
 FOLDER = "alicloud"
+
+
+# --- the commands of object storage and of the cloud's API
+
+OSSUTIL, ALIYUN = "2.2.1", "3.3.23"
+
+
+def commands(
+    machine: Machine, *, image: dict[str, str] | None = None, sum_is_right: bool = True, role_at_try: int = 1
+) -> Path:
+    """An image with commands of some versions, a network, and a role that the machine has at some try."""
+    asked = machine.root / "asked"
+    folder = machine.root / "bin2"
+    folder.mkdir()
+    for name, version in (image or {}).items():
+        machine.fake(name, f'[ "$1" = version ] && echo "{name} version: v{version}"')
+    machine.fake("sha256sum", f"cat > /dev/null\nexit {0 if sum_is_right else 1}")
+    unpacked = f"ossutil-{OSSUTIL}-linux-amd64"
+    machine.fake("python3", f'mkdir "$5/{unpacked}"\necho new > "$5/{unpacked}/ossutil"')
+    machine.fake("tar", 'echo new > "$4/aliyun"')
+    machine.fake(
+        "curl",
+        f"""case "$*" in
+  *"-X PUT"*api/token*) echo t0k3n ;;
+  *"X-aliyun-ecs-metadata-token: t0k3n"*security-credentials*)
+    echo x >> "{asked}"
+    [ "$(grep -c x "{asked}")" -ge {role_at_try} ] || exit 22
+    echo -n ali-train-role ;;
+  *100.100.100.200*) exit 22 ;;
+  *) while [ "$1" != -o ]; do shift; done; echo archive > "$2" ;;
+esac""",
+    )
+    machine.environment |= {"GPUYARD_BIN": str(folder), "GPUYARD_TRIES": "3"}
+    machine.env(
+        GPUYARD_REGION="cn-beijing",
+        GPUYARD_OSSUTIL_VERSION=OSSUTIL,
+        GPUYARD_OSSUTIL_SHA256="0" * 64,
+        GPUYARD_ALIYUN_VERSION=ALIYUN,
+        GPUYARD_ALIYUN_SHA256="1" * 64,
+    )
+    return folder
+
+
+def test_commands_come_in_versions_whose_sums_are_known_and_use_the_role(machine: Machine) -> None:
+    folder = commands(machine)
+    done = machine.run(f"{FOLDER}/01-object-storage.sh")
+    assert done.returncode == 0, done.stderr
+    assert [one for one in machine.fetched() if "100.100" not in one] == [
+        f"https://gosspublic.alicdn.com/ossutil/v2/{OSSUTIL}/ossutil-{OSSUTIL}-linux-amd64.zip",
+        f"https://aliyuncli.alicdn.com/aliyun-cli-linux-{ALIYUN}-amd64.tgz",
+    ]
+    assert {path.name: oct(path.stat().st_mode)[-3:] for path in folder.iterdir()} == {
+        "ossutil": "755",
+        "aliyun": "755",
+    }
+    assert (machine.root / "etc/gpuyard/ossutil.conf").read_text().splitlines() == [
+        "[default]",
+        "mode=Ali-EcsRamRole",
+        "ecsRoleName=ali-train-role",
+        "region=cn-beijing",
+        "endpoint=https://oss-cn-beijing-internal.aliyuncs.com",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("image", "fetched"),
+    [
+        ({"ossutil": OSSUTIL, "aliyun": ALIYUN}, []),
+        ({"ossutil": "2.10.0", "aliyun": "3.4.0"}, []),
+        ({"ossutil": "1.7.19", "aliyun": ALIYUN}, ["ossutil"]),
+        ({"ossutil": OSSUTIL, "aliyun": "3.0.200"}, ["aliyun"]),
+    ],
+)
+def test_commands_of_the_image_are_used_unless_they_are_older(
+    machine: Machine, image: dict[str, str], fetched: list[str]
+) -> None:
+    folder = commands(machine, image=image)
+    done = machine.run(f"{FOLDER}/01-object-storage.sh")
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in folder.iterdir()] == fetched
+
+
+def test_a_second_run_writes_nothing(machine: Machine) -> None:
+    commands(machine, image={"ossutil": OSSUTIL, "aliyun": ALIYUN})
+    config = machine.root / "etc/gpuyard/ossutil.conf"
+    assert machine.run(f"{FOLDER}/01-object-storage.sh").returncode == 0
+    before = config.stat()
+    assert machine.run(f"{FOLDER}/01-object-storage.sh").returncode == 0
+    assert (config.stat().st_ino, config.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_a_command_with_another_sum_is_not_installed(machine: Machine) -> None:
+    folder = commands(machine, sum_is_right=False)
+    done = machine.run(f"{FOLDER}/01-object-storage.sh")
+    assert done.returncode == 1
+    assert f"ossutil-{OSSUTIL}-linux-amd64.zip is not the file that it should be" in done.stderr
+    assert list(folder.iterdir()) == []
+
+
+def test_a_network_that_is_closed_is_told_what_it_needs(machine: Machine) -> None:
+    commands(machine)
+    machine.fake("curl", "exit 28")
+    done = machine.run(f"{FOLDER}/01-object-storage.sh")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        "ossutil cannot be had: a network without a way to the internet needs an image that brings it"
+    )
+
+
+@pytest.mark.parametrize(("tries", "code"), [(3, 0), (4, 1)])
+def test_a_role_that_comes_after_the_boot_is_waited_for(machine: Machine, tries: int, code: int) -> None:
+    commands(machine, image={"ossutil": OSSUTIL, "aliyun": ALIYUN}, role_at_try=tries)
+    done = machine.run(f"{FOLDER}/01-object-storage.sh")
+    assert done.returncode == code
+    assert ("this machine has no RAM role: the bucket cannot be read" in done.stderr) is bool(code)
 
 
 # --- the driver
@@ -37,9 +150,12 @@ esac""",
     )
 
 
-def driver(machine: Machine, rdma: str = "", works_after: bool = True, script: str | None = None) -> Path:
+def driver(
+    machine: Machine, rdma: str = "", works_after: bool = True, script: str | None = None, minimum: str = "525.60.13"
+) -> Path:
     installed = machine.root / "installed"
-    machine.fake("nvidia-smi", f'[ -e "{installed}" ]')
+    answers = 'case "$*" in -L) echo "GPU 0: NVIDIA A10";; *driver_version*) echo 570.133.20;; esac'
+    machine.fake("nvidia-smi", f'[ -e "{installed}" ] || exit 9\n{answers}')
     machine.environment["GPUYARD_INSTALL"] = str(machine.root / "auto_install")
     touch = f'touch "{installed}"' if works_after else ":"
     metadata(machine, script or f'echo "vendor $*" >> "{machine.calls}"\n{touch}')
@@ -49,6 +165,8 @@ def driver(machine: Machine, rdma: str = "", works_after: bool = True, script: s
         GPUYARD_DRIVER_VERSION="570",
         GPUYARD_CUDA_VERSION="12.8.1",
         GPUYARD_CUDNN_VERSION="9.8",
+        GPUYARD_DRIVER_MINIMUM=minimum,
+        GPUYARD_DRIVER_REASON="'PyTorch 2.8'",
     )
     return installed
 
@@ -56,28 +174,37 @@ def driver(machine: Machine, rdma: str = "", works_after: bool = True, script: s
 @pytest.mark.parametrize(("rdma", "flags"), [("", "FALSE FALSE"), ("erdma", "FALSE TRUE"), ("roce", "TRUE FALSE")])
 def test_the_vendors_script_installs_driver_and_rdma(rdma: str, flags: str, machine: Machine) -> None:
     driver(machine, rdma)
-    done = machine.run(f"{FOLDER}/10-driver.sh")
+    done = machine.run(f"{FOLDER}/05-gpu-driver.sh")
     assert done.returncode == 0, done.stderr
     assert machine.called("vendor") == [f"570 12.8.1 9.8 {flags}"]
 
 
 def test_a_driver_that_is_there_is_left(machine: Machine) -> None:
     driver(machine).touch()
-    assert machine.run(f"{FOLDER}/10-driver.sh").returncode == 0
+    assert machine.run(f"{FOLDER}/05-gpu-driver.sh").returncode == 0
     assert machine.called("vendor") == []
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_driver_that_is_too_old_for_the_jobs_is_refused(is_there: bool, machine: Machine) -> None:
+    installed = driver(machine, minimum="580.65")
+    if is_there:
+        installed.touch()
+    done = machine.run(f"{FOLDER}/05-gpu-driver.sh")
+    assert (done.returncode, done.stderr) == (1, "driver 570.133.20 is too old: PyTorch 2.8 need 580.65 or newer\n")
 
 
 def test_the_vendors_script_gets_through_hardened_metadata(machine: Machine) -> None:
     asks = f'curl http://100.100.100.200/latest/meta-data/source-address && touch "{machine.root}/installed"'
     installed = driver(machine, script=asks)
-    done = machine.run(f"{FOLDER}/10-driver.sh")
+    done = machine.run(f"{FOLDER}/05-gpu-driver.sh")
     assert done.returncode == 0, done.stderr
     assert installed.exists()
 
 
 def test_a_driver_that_does_not_run_is_a_failure(machine: Machine) -> None:
     driver(machine, works_after=False)
-    done = machine.run(f"{FOLDER}/10-driver.sh")
+    done = machine.run(f"{FOLDER}/05-gpu-driver.sh")
     assert done.returncode == 1
     assert "the driver was installed and nvidia-smi does not run" in done.stderr
 
@@ -192,12 +319,9 @@ def test_every_port_of_roce_is_up(states: list[str], code: int, said: str, machi
 # --- the file system
 
 
-def shared(machine: Machine, host: str, mounted_after_mount: bool = True) -> Path:
+def shared(machine: Machine, host: str, *, claims_only: bool = False) -> Path:
     target = machine.root / "shared"
-    table = machine.root / "mounts"
-    table.touch()
-    machine.fake("mount", f'for last; do :; done\necho "$last" >> "{table}"' if mounted_after_mount else "exit 0")
-    machine.fake("mountpoint", f'for last; do :; done\ngrep -qx "$last" "{table}"')
+    machine.mounts(claims_only=claims_only)
     machine.fake("dnf")
     machine.environment["GPUYARD_TRIES"] = "2"
     machine.env(GPUYARD_FILE_SYSTEM=str(target), GPUYARD_NFS_DNS_NAME=host, GPUYARD_NFS_PATH="/share")
@@ -209,9 +333,11 @@ def test_a_nas_is_mounted_over_nfs(machine: Machine) -> None:
     machine.fake("mount.nfs")
     done = machine.run(f"{FOLDER}/40-mount-nfs.sh")
     assert done.returncode == 0, done.stderr
-    (call,) = machine.called("mount")
-    assert call.startswith("-t nfs -o vers=3,")
-    assert call.endswith(f",nolock,proto=tcp 1.cn-beijing.extreme.nas.aliyuncs.com:/share {target}")
+    unit = machine.unit()
+    assert (unit["Type"], unit["Where"]) == ("nfs", str(target))
+    assert unit["What"] == "1.cn-beijing.extreme.nas.aliyuncs.com:/share"
+    assert unit["Options"].startswith("vers=3,")
+    assert unit["Options"].endswith(",nolock,proto=tcp")
     assert machine.called("dnf") == []
     assert list(target.iterdir()) == [], "the probe is gone"
 
@@ -220,13 +346,34 @@ def test_cpfs_has_a_client_of_its_own(machine: Machine) -> None:
     target = shared(machine, "cpfs-1-2.cn-beijing.cpfs.aliyuncs.com")
     done = machine.run(f"{FOLDER}/40-mount-nfs.sh")
     assert done.returncode == 0, done.stderr
-    (call,) = machine.called("mount")
-    assert call == (
-        "-t cpfs-nfs -o vers=3,rsize=1048576,wsize=1048576,hard,timeo=600,retrans=2,noresvport "
-        f"cpfs-1-2.cn-beijing.cpfs.aliyuncs.com:/share {target}"
-    )
+    unit = machine.unit()
+    assert (unit["Type"], unit["Where"]) == ("cpfs-nfs", str(target))
+    assert unit["What"] == "cpfs-1-2.cn-beijing.cpfs.aliyuncs.com:/share"
+    assert unit["Options"] == "vers=3,rsize=1048576,wsize=1048576,hard,timeo=600,retrans=2,noresvport"
     (installed,) = machine.called("dnf")
     assert installed.endswith("/aliyun-alinas-utils-latest.al.noarch.rpm")
+
+
+@pytest.mark.parametrize(
+    ("host", "kind", "package"),
+    [
+        ("1.cn-beijing.extreme.nas.aliyuncs.com", "nfs", "nfs-common"),
+        ("cpfs-1-2.cn-beijing.cpfs.aliyuncs.com", "cpfs-nfs", ".deb"),
+    ],
+)
+def test_on_ubuntu_the_client_is_ubuntus(machine: Machine, host: str, kind: str, package: str) -> None:
+    shared(machine, host)
+    (machine.bin / "dnf").unlink()
+    machine.fake("apt-get")
+    machine.fake("curl", 'while [ "$1" != -o ]; do shift; done\ntouch "$2"')
+    done = machine.run(f"{FOLDER}/40-mount-nfs.sh")
+    assert done.returncode == 0, done.stderr
+    assert machine.unit()["Type"] == kind
+    (install,) = [call for call in machine.called("apt-get") if "install" in call]
+    assert install.startswith("-qq -y install ")
+    assert install.endswith(package)
+    clients = ["https://cpfs-hangzhou-nfs-client.oss-cn-hangzhou.aliyuncs.com/aliyun-alinas-utils-latest.deb"]
+    assert machine.fetched() == (clients if kind == "cpfs-nfs" else [])
 
 
 def test_a_client_that_cannot_be_had_is_a_failure(machine: Machine) -> None:
@@ -239,7 +386,7 @@ def test_a_client_that_cannot_be_had_is_a_failure(machine: Machine) -> None:
 
 
 def test_a_mount_that_is_none_is_a_failure(machine: Machine) -> None:
-    target = shared(machine, "1.extreme.nas.aliyuncs.com", mounted_after_mount=False)
+    target = shared(machine, "1.extreme.nas.aliyuncs.com", claims_only=True)
     done = machine.run(f"{FOLDER}/40-mount-nfs.sh")
     assert (done.returncode, done.stderr) == (1, f"{target} is no mount point though mount succeeded\n")
 
@@ -264,59 +411,3 @@ def test_an_agent_that_runs_is_left(machine: Machine) -> None:
     machine.fake("systemctl")
     assert machine.run(f"{FOLDER}/50-monitoring.sh").returncode == 0
     assert machine.called("curl") == []
-
-
-# --- the end of a node
-
-
-def scaler(machine: Machine, activities: object, actions: object) -> None:
-    python = machine.bin / "python3"
-    python.write_text(f'#!{machine.bin}/bash\nexec {sys.executable} "$@"\n')
-    python.chmod(0o755)
-    machine.env(GPUYARD_REGION="cn-beijing", GPUYARD_SCALING_GROUP="asg-1")
-    metadata(machine, "")
-    machine.fake(
-        "aliyun",
-        f"""case "$2" in
-  DescribeScalingActivities) cat <<'END'
-{json.dumps({"ScalingActivities": activities})}
-END
-  ;;
-  DescribeLifecycleActions) cat <<'END'
-{json.dumps({"LifecycleActions": actions})}
-END
-  ;;
-esac""",
-    )
-
-
-NEW = (
-    [{"ScalingActivityId": "asa-1"}],
-    [
-        {"LifecycleHookId": "ash-1", "LifecycleActionToken": "other", "InstanceIds": ["i-2"]},
-        {"LifecycleHookId": "ash-1", "LifecycleActionToken": "mine", "InstanceIds": ["i-1"]},
-    ],
-)
-OLD = (
-    {"ScalingActivity": [{"ScalingActivityId": "asa-1"}]},
-    {"LifecycleAction": [{"LifecycleHookId": "ash-1", "LifecycleActionToken": "mine", "InstanceIds": {"x": ["i-1"]}}]},
-)
-
-
-@pytest.mark.parametrize(("activities", "actions"), [NEW, OLD])
-def test_a_node_releases_itself_and_no_other(activities: object, actions: object, machine: Machine) -> None:
-    scaler(machine, activities, actions)
-    done = machine.run(f"{FOLDER}/release-node.sh")
-    assert done.returncode == 0, done.stderr
-    completed = [call for call in machine.called("aliyun") if "CompleteLifecycleAction" in call]
-    assert len(completed) == 1
-    assert "--LifecycleHookId ash-1 --LifecycleActionToken mine --LifecycleActionResult CONTINUE" in completed[0]
-    assert "--mode EcsRamRole --ram-role-name role-1 --region cn-beijing" in completed[0]
-
-
-@pytest.mark.parametrize(("activities", "actions"), [([], []), (NEW[0], NEW[1][:1])])
-def test_a_node_that_nobody_waits_for_says_so(activities: object, actions: object, machine: Machine) -> None:
-    scaler(machine, activities, actions)
-    done = machine.run(f"{FOLDER}/release-node.sh")
-    assert (done.returncode, done.stderr) == (1, "no scaling activity waits for i-1\n")
-    assert not any("CompleteLifecycleAction" in call for call in machine.called("aliyun"))

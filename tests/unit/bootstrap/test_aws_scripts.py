@@ -16,18 +16,6 @@ def lsblk(machine: Machine, *lines: str, root: str = "/dev/nvme0n1") -> None:
     machine.fake("lsblk", f'case "$*" in *PKNAME*) echo {root};; *) cat <<"END"\n{listed}\nEND\n;; esac')
 
 
-def mounts(machine: Machine, mounted_after_mount: bool = True) -> Path:
-    """Mount and mountpoint that remember what was mounted."""
-    table = machine.root / "mounts"
-    table.touch()
-    if mounted_after_mount:
-        machine.fake("mount", f'for last; do :; done\necho "$last" >> "{table}"')
-    else:
-        machine.fake("mount")
-    machine.fake("mountpoint", f'for last; do :; done\ngrep -qx "$last" "{table}"')
-    return table
-
-
 # --- the machine's own disks
 
 
@@ -35,7 +23,7 @@ def scratch(machine: Machine) -> Path:
     target = machine.root / "scratch"
     machine.env(GPUYARD_SCRATCH=str(target))
     machine.environment["GPUYARD_VENDOR_SCRATCH"] = str(machine.root / "vendor")
-    mounts(machine)
+    machine.mounts()
     machine.fake("mkfs.xfs")
     machine.fake("blkid", "exit 2")
     machine.fake("mdadm", 'case "$1" in --assemble) exit 1;; esac')
@@ -99,7 +87,7 @@ def data(machine: Machine, *disks: str) -> Path:
     target = machine.root / "data"
     machine.env(GPUYARD_DATA=str(target))
     machine.environment["GPUYARD_TRIES"] = "2"
-    mounts(machine)
+    machine.mounts()
     machine.fake("findmnt", "echo /dev/nvme0n1p1")
     machine.fake("mkfs.xfs")
     machine.fake("blkid", "exit 2")
@@ -145,38 +133,34 @@ def lustre(machine: Machine) -> Path:
 
 def test_br_028_the_file_system_is_mounted_and_proved_by_a_write(machine: Machine) -> None:
     target = lustre(machine)
-    mounts(machine)
+    machine.mounts()
     done = machine.run("aws/40-mount-lustre.sh")
     assert done.returncode == 0, done.stderr
-    source = "fs-1.fsx.us-east-1.amazonaws.com@tcp:/abcd1234"
-    assert machine.called("mount") == [f"-t lustre -o relatime,flock {source} {target}"]
+    unit = machine.unit()
+    assert (unit["Type"], unit["Options"], unit["Where"]) == ("lustre", "relatime,flock", str(target))
+    assert unit["What"] == "fs-1.fsx.us-east-1.amazonaws.com@tcp:/abcd1234"
     assert list(target.iterdir()) == [], "the probe is taken away again"
 
 
 def test_br_028_a_mount_that_succeeds_later_is_tried_again(machine: Machine) -> None:
-    target = lustre(machine)
-    table = mounts(machine)
-    count = machine.root / "count"
-    machine.fake(
-        "mount", f'echo x >> "{count}"\n[ "$(grep -c x "{count}")" -ge 3 ] || exit 5\necho "{target}" >> "{table}"'
-    )
+    lustre(machine)
+    machine.mounts(works_at_try=3)
     assert machine.run("aws/40-mount-lustre.sh").returncode == 0
-    assert len(machine.called("mount")) == 3
+    assert machine.started() == 3
 
 
 def test_br_028_tries_are_bounded(machine: Machine) -> None:
     lustre(machine)
-    mounts(machine)
-    machine.fake("mount", "exit 5")
+    machine.mounts(works_at_try=100)
     done = machine.run("aws/40-mount-lustre.sh")
     assert done.returncode == 1
     assert "after 3 tries" in done.stderr
-    assert len(machine.called("mount")) == 3
+    assert machine.started() == 3
 
 
 def test_br_028_a_mount_that_only_claims_success_is_a_failure(machine: Machine) -> None:
     lustre(machine)
-    mounts(machine, mounted_after_mount=False)
+    machine.mounts(claims_only=True)
     done = machine.run("aws/40-mount-lustre.sh")
     assert done.returncode == 1
     assert "is no mount point though mount succeeded" in done.stderr
@@ -184,7 +168,7 @@ def test_br_028_a_mount_that_only_claims_success_is_a_failure(machine: Machine) 
 
 def test_br_028_a_file_system_that_cannot_be_written_is_a_failure(machine: Machine) -> None:
     target = lustre(machine)
-    mounts(machine)
+    machine.mounts()
     # A name that is taken by a folder stands for a file system that refuses the write; root may write anywhere.
     machine.fake("hostname", "echo node")
     (target / ".gpuyard-probe-node").mkdir(parents=True)
@@ -193,10 +177,11 @@ def test_br_028_a_file_system_that_cannot_be_written_is_a_failure(machine: Machi
 
 def test_mounting_again_changes_nothing(machine: Machine) -> None:
     lustre(machine)
-    mounts(machine)
+    machine.mounts()
     assert machine.run("aws/40-mount-lustre.sh").returncode == 0
     assert machine.run("aws/40-mount-lustre.sh").returncode == 0
-    assert len(machine.called("mount")) == 1
+    assert machine.started() == 1
+    assert machine.called("systemctl").count("daemon-reload") == 1
 
 
 def test_a_client_that_the_image_brings_is_not_installed_again(machine: Machine) -> None:
@@ -288,19 +273,6 @@ def test_the_agent_is_started_with_the_pools_own_file(machine: Machine) -> None:
     assert machine.run("aws/50-monitoring.sh").returncode == 0
     assert machine.called("agent-ctl") == ["-a fetch-config -m ec2 -s -c file:/etc/gpuyard/cloudwatch-agent.json"]
     assert machine.called("systemctl") == ["enable --now gpuyard-kernel-log.service"]
-
-
-def test_a_node_releases_itself_by_its_own_hook(machine: Machine) -> None:
-    machine.env(GPUYARD_REGION="us-east-1", GPUYARD_HOOK="llm-train-checkpoint")
-    machine.fake("curl", 'case "$*" in *api/token*) echo TOKEN;; *instance-id*) echo i-1;; esac')
-    machine.fake("aws", 'case "$*" in *describe*) echo llm-train-group;; esac')
-    done = machine.run("aws/release-node.sh")
-    assert done.returncode == 0, done.stderr
-    assert machine.called("aws")[-1] == (
-        "autoscaling complete-lifecycle-action --region us-east-1 --auto-scaling-group-name llm-train-group "
-        "--lifecycle-hook-name llm-train-checkpoint --instance-id i-1 --lifecycle-action-result CONTINUE"
-    )
-    assert "X-aws-ec2-metadata-token: TOKEN" in machine.called("curl")[-1]
 
 
 @pytest.fixture

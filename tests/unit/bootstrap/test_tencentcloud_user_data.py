@@ -6,23 +6,27 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from gpuyard.bootstrap.tencentcloud import NodeSetup, TurboMount, node_files, user_data
+from gpuyard.bootstrap.payload import node_programs
+from gpuyard.bootstrap.tencentcloud import NodeSetup, TurboMount, hook_command, node_files, user_data
 from gpuyard.bootstrap.user_data import cloud_config
+from gpuyard.planning.plans import SoftwarePlan
 
-LEAST = NodeSetup(pool="serve", region="ap-beijing", driver_branch="580")
+from .conftest import EVERYWHERE, WITH_PROGRAMS
+
+LEAST = NodeSetup(pool="serve", region="ap-beijing")
 EVERYTHING = NodeSetup(
     pool="train",
     region="ap-beijing",
-    driver_branch="580",
-    driver_minimum="450",
-    fabric_manager=True,
+    software=SoftwarePlan(driver_branch="580", driver_minimum="450", fabric_manager=True),
     rdma=True,
     scratch=True,
     data_disk=True,
     file_system=TurboMount("10.64.0.7", "d3dcc487/cfs"),
+    programs="cos://llm-checkpoints-1250000000/gpuyard-node/train/1.tar.gz.b64",
+    health_tag=True,
+    nccl={"NCCL_IB_GID_INDEX": "3"},
     checkpoint_bucket="llm-checkpoints-1250000000",
     checkpoint_prefix="checkpoints",
-    elastic=True,
     spot=True,
 )
 # PyPI tencentcloud_iac_pulumi 0.2.3, docstring of instance.Instance.user_data: base64, up to 16 KB.
@@ -30,7 +34,7 @@ LIMIT_BYTES = 16 * 1024
 
 
 def parts(setup: NodeSetup) -> list[str]:
-    return [Path(path).name for path in node_files(setup) if path.startswith("/opt/gpuyard/parts/")]
+    return sorted(Path(path).name for path in node_files(setup) if path.startswith("/opt/gpuyard/parts/"))
 
 
 def test_br_107_user_data_is_under_the_limit_in_base64_and_the_same_for_the_same_setup() -> None:
@@ -44,34 +48,21 @@ def test_cloud_init_reads_it_as_yaml() -> None:
     text = cloud_config(node_files(EVERYTHING))
     assert text.startswith("#cloud-config\n")
     written = {one["path"]: one for one in YAML(typ="safe").load(text)["write_files"]}
-    assert written["/opt/gpuyard/leave.sh"]["permissions"] == "0755"
-    assert written["/etc/systemd/system/gpuyard-spot-notice.service"]["permissions"] == "0644"
+    assert written["/etc/gpuyard/node.env"]["permissions"] == "0644"
 
 
-def test_a_node_gets_the_parts_it_has_and_no_others_in_their_order() -> None:
-    assert parts(LEAST) == ["05-gpu-driver.sh", "50-monitoring.sh"]
-    assert parts(EVERYTHING) == [
+def test_a_node_gets_the_parts_it_has_and_no_others() -> None:
+    assert parts(LEAST) == sorted([*EVERYWHERE, "05-gpu-driver.sh", "50-monitoring.sh"])
+    own = [
+        "01-object-storage.sh",
         "05-gpu-driver.sh",
-        "06-fabric-manager.sh",
         "07-rdma.sh",
-        "10-scratch.sh",
-        "20-data-disk.sh",
         "30-turbo-client.sh",
         "40-mount-turbo.sh",
         "50-monitoring.sh",
-        "60-spot-notice.sh",
     ]
-    assert parts(EVERYTHING) == sorted(parts(EVERYTHING)), "they run in the order of their names"
-
-
-def test_only_a_node_that_may_be_taken_away_can_leave() -> None:
-    leaving = {"/opt/gpuyard/leave.sh", "/opt/gpuyard/release-node.sh"}
-    watching = {"/opt/gpuyard/watch-spot.sh", "/etc/systemd/system/gpuyard-spot-notice.service"}
-    assert not (leaving | watching) & set(node_files(LEAST))
-    on_demand = NodeSetup(pool="serve", region="ap-beijing", driver_branch="580", elastic=True)
-    assert leaving <= set(node_files(on_demand))
-    assert not watching & set(node_files(on_demand))
-    assert leaving | watching <= set(node_files(EVERYTHING))
+    shared = ["06-fabric-manager.sh", "10-scratch.sh", "20-data-disk.sh"]
+    assert parts(EVERYTHING) == sorted([*EVERYWHERE, *WITH_PROGRAMS, *own, *shared])
 
 
 def test_the_scripts_are_told_what_they_ask_for() -> None:
@@ -87,8 +78,26 @@ def test_the_scripts_are_told_what_they_ask_for() -> None:
         "GPUYARD_FILE_SYSTEM=/cfs",
         "GPUYARD_TURBO_ADDRESS=10.64.0.7",
         "GPUYARD_TURBO_TREE=d3dcc487/cfs",
+        "GPUYARD_PROGRAMS=cos://llm-checkpoints-1250000000/gpuyard-node/train/1.tar.gz.b64",
+        f"GPUYARD_PROGRAMS_SHA256={node_programs().sha256}",
+        "GPUYARD_HEALTH_TAG=1",
+        "GPUYARD_COSCLI_VERSION=1.0.9",
+        "GPUYARD_TCCLI_VERSION=3.1.189.1",
         "GPUYARD_CHECKPOINT_URI=cos://llm-checkpoints-1250000000/checkpoints",
         "GPUYARD_CHECKPOINT_ENDPOINT=https://llm-checkpoints-1250000000.cos.ap-beijing.myqcloud.com",
     } <= set(told)
     least = node_files(LEAST)["/etc/gpuyard/node.env"].content
-    assert not [word for word in ("SCRATCH", "DATA", "TURBO", "CHECKPOINT", "MINIMUM") if word in least]
+    assert not [word for word in ("SCRATCH", "DATA", "TURBO", "CHECKPOINT_URI", "MINIMUM", "PROGRAMS") if word in least]
+
+
+def test_only_a_node_that_tags_itself_needs_the_apis_command() -> None:
+    elastic = NodeSetup(pool="serve", region="ap-beijing", programs="cos://b-1/p")
+    told = node_files(elastic)["/etc/gpuyard/node.env"].content
+    assert "GPUYARD_COSCLI_SHA256" in told
+    assert not [word for word in ("TCCLI", "HEALTH_TAG", "HOOK") if word in told]
+
+
+def test_what_a_hook_runs_is_told_how_long_it_has() -> None:
+    lines = hook_command("leave", 885).splitlines()
+    assert lines[:2] == ["#!/bin/bash", "export GPUYARD_SECONDS=885"]
+    assert 'python3 -m gpuyard.node leave --reason scale_in --seconds "$GPUYARD_SECONDS"' in lines

@@ -28,7 +28,7 @@ def test_a10_covers_the_variant_of_aws_too() -> None:
 
 def test_what_a_gpu_has_not_is_told_apart_from_what_is_unknown() -> None:
     t4, a10g = gpus()["T4"], gpus()["A10G"]
-    assert "nvlink_gb_per_s" in t4.lacks
+    assert {"nvlink_gb_per_s", "nvlink_links", "nvlink_link_gb_per_s"} <= set(t4.lacks)
     assert a10g.bf16_dense_tflops == 70
     assert gpus()["A16"].memory_bandwidth_gb_per_s is None
     assert "bf16_dense_tflops" not in a10g.lacks

@@ -11,6 +11,7 @@ from gpuyard.spec import models
 PAIRS = [
     (part_args.PoolArgs, models.NodePoolSpec),
     (part_args.ScalingArgs, models.ScalingSpec),
+    (part_args.SoftwareArgs, models.SoftwareSpec),
     (part_args.QueueScalingArgs, models.QueueScalingSpec),
     (part_args.ScheduledSizeArgs, models.ScheduledSizeSpec),
     (part_args.AwsNodePoolArgs, models.AwsNodePoolSpec),

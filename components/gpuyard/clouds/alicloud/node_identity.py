@@ -7,8 +7,11 @@ from dataclasses import dataclass
 import pulumi_alicloud as alicloud
 from pulumi import Input, Output, Resource, ResourceOptions
 
+from gpuyard.bootstrap.payload import PROGRAMS_PREFIX
 from gpuyard.planning.alicloud.keys import key_id
 from gpuyard.planning.plans import CHECKPOINT_PREFIX
+
+POOL_TAG, CLUSTER_TAG = "gpuyard:pool", "gpuyard:cluster"
 
 Statement = dict[str, object]
 
@@ -23,7 +26,10 @@ class NodeIdentity:
 
 @dataclass(frozen=True)
 class NodeRights:
-    """What a pool's nodes may use: prefixes of a bucket, its key, and their own release from their scaling group."""
+    """What a pool's nodes may use: prefixes of a bucket, its key, and the scaling group that waits for them.
+
+    Without a group they tell their health by a tag. Without a bucket they have no programs that could do either.
+    """
 
     bucket_name: Input[str] | None
     bucket_key: Input[str] | None
@@ -67,8 +73,10 @@ def build_identity(
         granted["checkpoints"] = _bucket_statements(rights.bucket_name, rights.prefixes)
         if rights.bucket_key is not None:
             granted["checkpoints"].append(_key_statement(rights.bucket_key, region))
-    if rights.group_id is not None:
-        granted["release"] = [_release_statement(rights.group_id, region)]
+        if rights.group_id is not None:
+            granted["release"] = [_release_statement(rights.group_id, region)]
+        else:
+            granted["health"] = [_health_statement(region, tags)]
     permissions = [
         _grant(f"{name}-{part}", region, statements, role, tags, opts) for part, statements in granted.items()
     ]
@@ -104,7 +112,9 @@ def _bucket_statements(bucket: Input[str], prefixes: Sequence[str]) -> list[Stat
             "Action": ["oss:ListObjects", "oss:ListMultipartUploads"],
             "Resource": [Output.concat("acs:oss:*:*:", bucket)],
             "Condition": {
-                "StringLike": {"oss:Prefix": [each for prefix in allowed for each in (prefix, f"{prefix}/*")]}
+                "StringLike": {
+                    "oss:Prefix": [each for prefix in (*allowed, PROGRAMS_PREFIX) for each in (prefix, f"{prefix}/*")]
+                }
             },
         },
         {
@@ -117,6 +127,11 @@ def _bucket_statements(bucket: Input[str], prefixes: Sequence[str]) -> list[Stat
                 "oss:ListParts",
             ],
             "Resource": [Output.concat("acs:oss:*:*:", bucket, f"/{prefix}/*") for prefix in allowed],
+        },
+        {
+            "Effect": "Allow",
+            "Action": ["oss:GetObject"],
+            "Resource": [Output.concat("acs:oss:*:*:", bucket, f"/{PROGRAMS_PREFIX}/*")],
         },
     ]
 
@@ -134,10 +149,25 @@ def _release_statement(group_id: Input[str], region: str) -> Statement:
     return {
         "Effect": "Allow",
         "Action": [
+            "ess:DescribeLifecycleHooks",
             "ess:DescribeScalingActivities",
             "ess:DescribeLifecycleActions",
             "ess:CompleteLifecycleAction",
             "ess:RecordLifecycleActionHeartbeat",
         ],
         "Resource": [Output.concat(f"acs:ess:{region}:*:scalinggroup/", group_id)],
+    }
+
+
+def _health_statement(region: str, tags: Mapping[str, str]) -> Statement:
+    """A node may tag the machines of its own pool, itself among them.
+
+    Sources: https://www.alibabacloud.com/help/en/ecs/developer-reference/api-ecs-2014-05-26-tagresources (resource) and
+    https://www.alibabacloud.com/help/en/ram/policy-elements (acs:ResourceTag)
+    """
+    return {
+        "Effect": "Allow",
+        "Action": ["ecs:TagResources"],
+        "Resource": [f"acs:ecs:{region}:*:instance/*"],
+        "Condition": {"StringEquals": {f"acs:ResourceTag/{key}": tags[key] for key in (POOL_TAG, CLUSTER_TAG)}},
     }

@@ -7,10 +7,12 @@ import pulumi_alicloud as alicloud
 from pulumi import Input, Output, Resource, ResourceOptions
 
 from gpuyard.bootstrap.alicloud import NfsMount, NodeSetup, user_data
+from gpuyard.bootstrap.payload import node_programs
+from gpuyard.bootstrap.software import common_values, shared_mount
 from gpuyard.clouds.alicloud.node_group import build_configuration, build_group
 from gpuyard.clouds.alicloud.node_identity import NodeRights, build_identity
 from gpuyard.clouds.alicloud.node_machines import build_machines
-from gpuyard.clouds.alicloud.node_scaling import build_hook, build_scaling
+from gpuyard.clouds.alicloud.node_scaling import build_hooks, build_scaling, hook_name, launch_hook_name
 from gpuyard.clouds.alicloud.region import in_region
 from gpuyard.clouds.built import BuiltNodePool
 from gpuyard.clouds.regions import invoke_options
@@ -49,7 +51,8 @@ def build_node_pool(
     are over. Elastic pools are a scaling group, which hands out pay-as-you-go and spot nodes.
 
     Nodes have no public address and no ingress of their own, and are reached through Cloud Assistant's sessions. Every
-    disk is encrypted.
+    disk is encrypted. With a bucket nodes have programs: a watcher, and a health gate, whose word a scaling group waits
+    for and a single machine tells by a tag of its own.
 
     Args:
         name: Name in front of every resource.
@@ -74,7 +77,8 @@ def build_node_pool(
     identity = build_identity(name, plan.place.region, rights, tags, opts)
     image_id = _image_of(plan, opts)
     data = _user_data(name, plan, links, group)
-    ready = ResourceOptions(depends_on=[*links.ready, *identity.permissions])
+    programs = [] if links.bucket_name is None else [_build_programs(name, links.bucket_name, opts)]
+    before: list[Resource] = [*links.ready, *identity.permissions, *programs]
     if group is None:
         machines = build_machines(
             name,
@@ -86,7 +90,7 @@ def build_node_pool(
             user_data=data,
             tags=tags,
             opts=opts,
-            ready=ready,
+            ready=ResourceOptions(depends_on=before),
         )
         return BuiltNodePool(
             group_name=None,
@@ -100,6 +104,7 @@ def build_node_pool(
             instance_ids=Output.all(*machines.instance_ids),
             disk_ids=machines.disk_ids,
         )
+    told = build_hooks(name, plan, group, tags, opts, has_programs=links.bucket_name is not None)
     configuration = build_configuration(
         name,
         plan,
@@ -110,10 +115,10 @@ def build_node_pool(
         user_data=data,
         snapshot_policy_id=links.snapshot_policy_id,
         tags=tags,
-        opts=ResourceOptions.merge(opts, ready),
+        # The group begins with the configuration, and its first node is waited for like every other.
+        opts=ResourceOptions.merge(opts, ResourceOptions(depends_on=[*before, *told.hooks])),
     )
     build_scaling(name, plan, group, opts)
-    queue = build_hook(name, plan, group, tags, opts)
     return BuiltNodePool(
         group_name=group.id,
         template_id=configuration.id,
@@ -122,7 +127,7 @@ def build_node_pool(
         role_arn=identity.role.arn,
         image_id=Output.from_input(image_id),
         log_group_name=None,
-        interruption_queue_url=queue.queue_name,
+        interruption_queue_url=told.queue.queue_name,
     )
 
 
@@ -141,6 +146,19 @@ def _image_of(plan: NodePoolPlan, opts: ResourceOptions) -> Input[str]:
     return found.images[0].image_id
 
 
+def _build_programs(name: str, bucket: Input[str], opts: ResourceOptions) -> alicloud.oss.BucketObject:
+    """The programs of the nodes, which user data has no room for; the provider takes text and files only."""
+    found = node_programs()
+    return alicloud.oss.BucketObject(
+        f"{name}-programs",
+        bucket=bucket,
+        key=found.text_key(name),
+        content=found.text,
+        content_type="text/plain",
+        opts=opts,
+    )
+
+
 def _user_data(
     name: str, plan: NodePoolPlan, links: NodePoolLinks, group: alicloud.ess.ScalingGroup | None
 ) -> Output[str]:
@@ -154,15 +172,20 @@ def _user_data(
 
 def _setup(name: str, plan: NodePoolPlan, known: Mapping[str, str | None]) -> NodeSetup:
     dns_name, mount_name, bucket = known["dns_name"], known["mount_name"], known["bucket_name"]
+    system = NfsMount(dns_name, mount_name) if dns_name and mount_name else None
+    group = known["group_id"]
+    # The client of CPFS is what decides how a mount is called.
+    shared = None if system is None else shared_mount("/shared", None)
     return NodeSetup(
-        pool=name,
-        region=plan.place.region,
+        **common_values(name, plan, shared),
         rdma=plan.instance_type.rdma if plan.kind == "rdma" else None,
         jumbo_frames=plan.details.jumbo_frames,
         own_image=plan.image_id is not None,
-        data_disk=plan.data_disk is not None,
-        file_system=NfsMount(dns_name, mount_name) if dns_name and mount_name else None,
+        file_system=system,
+        programs=f"oss://{bucket}/{node_programs().text_key(name)}" if bucket else None,
+        health_tag=group is None,
         checkpoint_uri=f"oss://{bucket}/{CHECKPOINT_PREFIX}" if bucket else None,
-        scaling_group=known["group_id"],
-        checkpoint_seconds=plan.checkpoint_seconds,
+        scaling_group=group,
+        launch_hook=launch_hook_name(name) if group and bucket else None,
+        hook=hook_name(name) if group else None,
     )

@@ -1,12 +1,14 @@
 """What changes the size of an elastic pool, and what is told before a node goes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 
 import pulumi_alicloud as alicloud
-from pulumi import Output, ResourceOptions
+from pulumi import Output, Resource, ResourceOptions
 
+from gpuyard.bootstrap.software import setup_seconds
 from gpuyard.catalog.limits import limit
 from gpuyard.clouds.regions import invoke_options
 from gpuyard.planning.alicloud.cron import utc_cron
@@ -28,14 +30,41 @@ _SUM_CHARACTERS = 8
 _SPOT_EVENT = "Instance:PreemptibleInstanceInterruption"
 
 
-def build_hook(
-    name: str, plan: NodePoolPlan, group: alicloud.ess.ScalingGroup, tags: Mapping[str, str], opts: ResourceOptions
-) -> alicloud.message.ServiceQueue:
-    """Create the hook that waits for a checkpoint, and the queue that tells a scheduler which nodes are about to go.
+@dataclass(frozen=True)
+class Hooks:
+    """The hooks of a group, and the queue that tells a scheduler which nodes are about to go."""
 
-    The queue gets the hook's messages, and for a spot pool the interruption of every spot instance of the account in
-    the region: such an event names an instance and not its group. Messages lie unencrypted: the service encrypts only
-    for accounts that were admitted to it by a ticket.
+    hooks: Sequence[Resource]
+    queue: alicloud.message.ServiceQueue
+
+
+def launch_hook_name(name: str) -> str:
+    """The hook that waits until a node is healthy."""
+    return f"{name}-healthy"
+
+
+def hook_name(name: str) -> str:
+    """The hook that waits for a node's checkpoint."""
+    return f"{name}-checkpoint"
+
+
+def build_hooks(
+    name: str,
+    plan: NodePoolPlan,
+    group: alicloud.ess.ScalingGroup,
+    tags: Mapping[str, str],
+    opts: ResourceOptions,
+    *,
+    has_programs: bool,
+) -> Hooks:
+    """Create the hooks that wait for a node's health and for its checkpoint, and the queue of those that are to go.
+
+    A node counts from the moment that its health gate says so: one that is not whole is given back, not trained on.
+    Without programs there is no gate, and nobody waits for it.
+
+    The queue gets the checkpoint hook's messages, and for a spot pool the interruption of every spot instance of the
+    account in the region: such an event names an instance and not its group. Messages lie unencrypted: the service
+    encrypts only for accounts that were admitted to it by a ticket.
 
     Args:
         name: Name in front of every resource.
@@ -43,9 +72,10 @@ def build_hook(
         group: Its scaling group.
         tags: Tags on the queue.
         opts: Options of every resource.
+        has_programs: Whether nodes have a health gate.
 
     Returns:
-        The queue.
+        Hooks and queue.
 
     Sources: https://www.alibabacloud.com/help/en/auto-scaling/developer-reference/api-ess-2022-02-22-createlifecyclehook
     and https://www.alibabacloud.com/help/en/ecs/user-guide/best-practices-for-preemptible-instances/
@@ -59,9 +89,9 @@ def build_hook(
         tags=dict(tags),
         opts=opts,
     )
-    alicloud.ess.LifecycleHook(
-        f"{name}-checkpoint",
-        name=f"{name}-checkpoint",
+    checkpoint = alicloud.ess.LifecycleHook(
+        hook_name(name),
+        name=hook_name(name),
         scaling_group_id=group.id,
         lifecycle_transition="SCALE_IN",
         heartbeat_timeout=plan.checkpoint_seconds,
@@ -84,7 +114,20 @@ def build_hook(
             ],
             opts=opts,
         )
-    return queue
+    hooks: list[Resource] = [checkpoint]
+    if has_programs:
+        hooks.append(
+            alicloud.ess.LifecycleHook(
+                launch_hook_name(name),
+                name=launch_hook_name(name),
+                scaling_group_id=group.id,
+                lifecycle_transition="SCALE_OUT",
+                heartbeat_timeout=setup_seconds(plan),
+                default_result="ABANDON",
+                opts=opts,
+            )
+        )
+    return Hooks(hooks, queue)
 
 
 def build_scaling(name: str, plan: NodePoolPlan, group: alicloud.ess.ScalingGroup, opts: ResourceOptions) -> None:

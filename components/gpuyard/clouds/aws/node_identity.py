@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pulumi_aws as aws
 from pulumi import Input, Output, Resource, ResourceOptions
 
+from gpuyard.bootstrap.payload import PROGRAMS_PREFIX
 from gpuyard.clouds.aws.identity import role_for_service
 from gpuyard.clouds.aws.partition import managed_policy_arn, partition_of
 from gpuyard.planning.metrics import METRIC_NAMESPACE
@@ -29,16 +30,16 @@ class NodeIdentity:
 class NodeRights:
     """What a pool's nodes may use besides Systems Manager.
 
-    ``prefixes`` are those of the bucket; ``scaled`` says whether they may release themselves to the scaler;
-    ``file_system`` whether they may ask what their file system can do.
+    ``prefixes`` are those of the bucket; ``file_system`` says whether they may ask what their file system can do;
+    ``image_repositories`` are ARNs of the container registry's repositories that they pull from.
     """
 
     log_group_arn: Input[str]
     bucket_arn: Input[str] | None
     bucket_key_arn: Input[str] | None
     prefixes: Sequence[str]
-    scaled: bool
     file_system: bool
+    image_repositories: Sequence[str] = ()
 
 
 def build_identity(
@@ -100,8 +101,9 @@ def _node_statements(region: str, rights: NodeRights, tags: Mapping[str, str]) -
         # The agent reads the name of its scaling group off the tags; the action takes no resource.
         {"Sid": "KnowOwnGroup", "Effect": "Allow", "Action": "ec2:DescribeTags", "Resource": "*"},
     ]
-    if rights.scaled:
-        found += _release_statements(region, tags)
+    found += _release_statements(region, tags)
+    if rights.image_repositories:
+        found += _pull_statements(rights.image_repositories)
     if rights.file_system:
         # The client asks whether the file system has EFA; without the right it would silently mount over TCP.
         found.append(
@@ -113,6 +115,18 @@ def _node_statements(region: str, rights: NodeRights, tags: Mapping[str, str]) -
             }
         )
     return found
+
+
+def _pull_statements(repository_arns: Sequence[str]) -> list[Statement]:
+    return [
+        {"Sid": "KnowRegistry", "Effect": "Allow", "Action": "ecr:GetAuthorizationToken", "Resource": "*"},
+        {
+            "Sid": "PullImages",
+            "Effect": "Allow",
+            "Action": ["ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
+            "Resource": list(repository_arns),
+        },
+    ]
 
 
 def _release_statements(region: str, tags: Mapping[str, str]) -> list[Statement]:
@@ -159,6 +173,14 @@ def _bucket_statements(bucket_arn: Input[str], key_arn: Input[str] | None, prefi
             "Resource": [Output.format("{0}/{1}/*", bucket_arn, prefix) for prefix in allowed],
         },
     ]
+    found.append(
+        {
+            "Sid": "ReadPrograms",
+            "Effect": "Allow",
+            "Action": "s3:GetObject",
+            "Resource": Output.format("{0}/{1}/*", bucket_arn, PROGRAMS_PREFIX),
+        }
+    )
     if key_arn is not None:
         found.append(
             {

@@ -1,21 +1,33 @@
 """Node pools on AWS: identity, placement group, launch template, scaling group and what scales it."""
 
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi_aws as aws
 from pulumi import Input, Output, Resource, ResourceOptions
 
 from gpuyard.bootstrap.aws import LustreMount, NodeSetup, user_data
+from gpuyard.bootstrap.payload import node_programs
+from gpuyard.bootstrap.software import common_values, shared_mount
 from gpuyard.clouds.aws.node_identity import NodeRights, build_identity
-from gpuyard.clouds.aws.node_scaling import GROUP_METRICS, build_interruption_queue, build_scaling, hook_name
+from gpuyard.clouds.aws.node_scaling import (
+    GROUP_METRICS,
+    build_interruption_queue,
+    build_scaling,
+    hook_name,
+    launch_hook_name,
+)
 from gpuyard.clouds.aws.node_template import build_template, image_of
-from gpuyard.clouds.aws.partition import bucket_arn
+from gpuyard.clouds.aws.partition import bucket_arn, repository_arns
 from gpuyard.clouds.built import BuiltNodePool
 from gpuyard.planning.plans import CHECKPOINT_PREFIX, NodePoolPlan
 
 # Bare metal tests its memory and devices before it boots.
 _BOOT_SECONDS = {False: 300, True: 1800}
+# From launch to a healthy node: boot, drivers that the image lacks, mounts, container images.
+_SETUP_SECONDS = {False: 1800, True: 3600}
 
 
 @dataclass(frozen=True)
@@ -71,8 +83,8 @@ def build_node_pool(
         bucket_arn=None if links.bucket_name is None else bucket_arn(links.bucket_name, region),
         bucket_key_arn=links.bucket_key,
         prefixes=links.bucket_prefixes,
-        scaled=elastic,
         file_system=links.file_system_dns_name is not None,
+        image_repositories=repository_arns(plan.software.container_images, region),
     )
     identity = build_identity(name, region, rights, tags, opts)
     placement = (
@@ -92,9 +104,12 @@ def build_node_pool(
         tags=tags,
         opts=opts,
     )
+    programs = [] if links.bucket_name is None else [_build_programs(name, region, links.bucket_name, opts)]
     # A node that boots before its role has its rights can neither be reached nor read a checkpoint.
-    ready = ResourceOptions(depends_on=[*links.ready, *identity.permissions])
+    ready = ResourceOptions(depends_on=[*links.ready, *identity.permissions, *programs])
     group = _group(name, plan, links, tags, template, ResourceOptions.merge(opts, ready))
+    if links.bucket_name is not None:
+        _build_health_hook(name, plan, group, opts)
     queue = None
     if elastic:
         build_scaling(name, plan, group, opts)
@@ -130,17 +145,16 @@ def _user_data(name: str, plan: NodePoolPlan, links: NodePoolLinks, logs: aws.cl
 def _setup(name: str, plan: NodePoolPlan, links: NodePoolLinks, known: Mapping[str, str]) -> NodeSetup:
     dns_name, mount_name, bucket = known["dns_name"], known["mount_name"], known["bucket_name"]
     elastic = plan.kind == "elastic"
+    system = LustreMount(dns_name, mount_name, links.file_system_rdma) if dns_name and mount_name else None
     return NodeSetup(
-        pool=name,
-        region=plan.place.region,
+        **common_values(name, plan, None if system is None else shared_mount("/fsx", "lustre")),
         log_group=known["log_group"],
         rdma=plan.kind == "rdma",
-        scratch=plan.scratch,
-        data_disk=plan.data_disk is not None,
-        file_system=LustreMount(dns_name, mount_name, links.file_system_rdma) if dns_name and mount_name else None,
+        file_system=system,
+        programs=f"s3://{bucket}/{node_programs().key(name)}" if bucket else None,
         checkpoint_uri=f"s3://{bucket}/{CHECKPOINT_PREFIX}" if bucket else None,
+        launch_hook=launch_hook_name(name) if bucket else None,
         hook=hook_name(name) if elastic else None,
-        checkpoint_seconds=plan.checkpoint_seconds,
     )
 
 
@@ -173,13 +187,62 @@ def _group(
         metrics_granularity="1Minute" if by_queue else None,
         # Moving a node to even out zones would kill its job.
         suspended_processes=["AZRebalance"],
+        initial_lifecycle_hooks=None
+        if links.bucket_name is None
+        else [aws.autoscaling.GroupInitialLifecycleHookArgs(**_health_hook(name, plan))],
         wait_for_capacity_timeout=_wait(plan),
         tags=[
             aws.autoscaling.GroupTagArgs(key=key, value=value, propagate_at_launch=False)
             for key, value in {**tags, "Name": name}.items()
         ],
         # Once it runs, an elastic pool's size is its scaler's: an update must not throw nodes out.
-        opts=ResourceOptions.merge(opts, ResourceOptions(ignore_changes=["desiredCapacity"] if elastic else [])),
+        opts=ResourceOptions.merge(opts, ResourceOptions(ignore_changes=_left_alone(elastic=elastic))),
+    )
+
+
+def _left_alone(*, elastic: bool) -> list[str]:
+    """What an update of a group does not touch: hooks of its beginning, and the size that is its scaler's."""
+    return ["initialLifecycleHooks", *(["desiredCapacity"] if elastic else [])]
+
+
+def _health_hook(name: str, plan: NodePoolPlan) -> dict[str, Any]:
+    """A node counts from the moment that its health gate says so: one that is not whole is replaced, not trained on."""
+    return {
+        "name": launch_hook_name(name),
+        "lifecycle_transition": "autoscaling:EC2_INSTANCE_LAUNCHING",
+        "heartbeat_timeout": _SETUP_SECONDS[plan.instance_type.bare_metal is True],
+        "default_result": "ABANDON",
+    }
+
+
+def _build_health_hook(name: str, plan: NodePoolPlan, group: aws.autoscaling.Group, opts: ResourceOptions) -> None:
+    """The hook as a resource of its own.
+
+    A group has it from its beginning, so that its first nodes wait; this one brings it to a group that was made
+    without, and follows what changes.
+
+    Source: https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_PutLifecycleHook.html (creates or updates)
+    """
+    aws.autoscaling.LifecycleHook(
+        f"{name}-healthy",
+        region=plan.place.region,
+        autoscaling_group_name=group.name,
+        **_health_hook(name, plan),
+        opts=opts,
+    )
+
+
+def _build_programs(name: str, region: str, bucket: Input[str], opts: ResourceOptions) -> aws.s3.BucketObjectv2:
+    """The programs of the nodes, which user data has no room for."""
+    found = node_programs()
+    return aws.s3.BucketObjectv2(
+        f"{name}-programs",
+        region=region,
+        bucket=bucket,
+        key=found.key(name),
+        content_base64=base64.b64encode(found.content).decode(),
+        content_type="application/gzip",
+        opts=opts,
     )
 
 
@@ -190,7 +253,7 @@ def _wait(plan: NodePoolPlan) -> str:
     """
     if plan.kind == "elastic" or plan.purchase == "capacity_block":
         return "0"
-    return "60m" if plan.instance_type.bare_metal else "30m"
+    return f"{_SETUP_SECONDS[plan.instance_type.bare_metal is True] // 60 + 10}m"
 
 
 def _mixed(

@@ -24,6 +24,11 @@ def hook_name(name: str) -> str:
     return f"{name}-checkpoint"
 
 
+def launch_hook_name(name: str) -> str:
+    """Name of the lifecycle hook that holds a new node of a pool until it is healthy."""
+    return f"{name}-healthy"
+
+
 def build_scaling(name: str, plan: NodePoolPlan, group: aws.autoscaling.Group, opts: ResourceOptions) -> None:
     """Create the hook that waits for a checkpoint, and the policies and schedules that were asked for.
 

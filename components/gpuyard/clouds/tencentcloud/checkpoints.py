@@ -98,7 +98,8 @@ class _BucketBuilder:
             replica_role=None if replica is None else self._copier(),
             replica_rules=None if replica is None else [self._copy(replica)],
             tags={**self.tags, ROLE_TAG: part},
-            opts=ResourceOptions.merge(opts, ResourceOptions(protect=self.protect)),
+            # It is called after its component; a component that is renamed keeps its bucket and what is in it.
+            opts=ResourceOptions.merge(opts, ResourceOptions(protect=self.protect, ignore_changes=["bucket"])),
         )
         tencentcloud.cos.BucketPolicy(
             f"{name}-tls", bucket=bucket.id, policy=self._https_only(region, bucket), opts=opts

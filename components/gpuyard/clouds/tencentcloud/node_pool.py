@@ -7,11 +7,13 @@ from typing import Any, cast
 import tencentcloud_iac_pulumi as tencentcloud
 from pulumi import Input, Output, Resource, ResourceOptions
 
+from gpuyard.bootstrap.payload import node_programs
+from gpuyard.bootstrap.software import common_values, shared_mount
 from gpuyard.bootstrap.tencentcloud import NodeSetup, TurboMount, user_data
 from gpuyard.clouds.built import BuiltNodePool
 from gpuyard.clouds.regions import invoke_options
 from gpuyard.clouds.tencentcloud.machines import build_machines
-from gpuyard.clouds.tencentcloud.node_identity import NodeIdentity, build_identity
+from gpuyard.clouds.tencentcloud.node_identity import NodeIdentity, NodeRights, build_identity
 from gpuyard.clouds.tencentcloud.node_parts import NodeParts
 from gpuyard.clouds.tencentcloud.node_scaling import build_elastic
 from gpuyard.clouds.tencentcloud.region import in_region
@@ -48,8 +50,10 @@ def build_node_pool(
 
     Nodes have no public address and no ingress of their own, and are reached through the console (OrcaTerm, TAT). Data
     disks are encrypted; the provider can neither ask for encryption of a system disk nor for session tokens of the
-    metadata service, and keeps no logs of nodes. Nobody is told of interruptions but the node itself. A prepaid machine
-    may refuse to be deleted before its months end, and goes to the recycle bin then.
+    metadata service, and keeps no logs of nodes. Nobody is told of interruptions but the node itself. With a bucket
+    nodes have programs: a watcher, and a health gate, whose word a scaling group waits for and a single machine tells
+    by a tag of its own. A prepaid machine may refuse to be deleted before its months end, and goes to the recycle bin
+    then.
 
     Args:
         name: Name in front of every resource.
@@ -62,7 +66,9 @@ def build_node_pool(
         Ids of the group or of the machines and their disks; the HPC cluster stands for the placement group.
     """
     opts = in_region(name, plan.place.region, parent)
-    identity = build_identity(name, plan.place.region, links.bucket_name, links.bucket_prefixes, tags, opts)
+    elastic = plan.kind == "elastic"
+    rights = NodeRights(links.bucket_name, links.bucket_prefixes, health_tag=not elastic)
+    identity = build_identity(name, plan.place.region, rights, tags, opts)
     image_id = _image_of(plan, opts)
     # The ids of a list are known when the list is.
     subnet_ids = cast("Output[Sequence[str]]", Output.from_input(links.subnet_ids))
@@ -74,10 +80,12 @@ def build_node_pool(
         image_id=image_id,
         user_data=_user_data(name, plan, links),
     )
-    # A node that boots before its role has its rights cannot read a checkpoint.
-    after = ResourceOptions.merge(opts, ResourceOptions(depends_on=[*links.ready, *identity.permissions]))
-    if plan.kind == "elastic":
-        made = build_elastic(name, plan, parts, tags, after)
+    programs = [] if links.bucket_name is None else [_build_programs(name, links.bucket_name, opts)]
+    # A node that boots before its role has its rights can read neither its programs nor a checkpoint.
+    before: list[Resource] = [*links.ready, *identity.permissions, *programs]
+    after = ResourceOptions.merge(opts, ResourceOptions(depends_on=before))
+    if elastic:
+        made = build_elastic(name, plan, parts, tags, after, has_programs=links.bucket_name is not None)
         return _built(identity, image_id, group_name=made.group.id, template_id=made.configuration.id)
     machines = build_machines(name, plan, parts, tags, after)
     return _built(
@@ -130,6 +138,19 @@ def _network_of(subnet_ids: Output[Sequence[str]], opts: ResourceOptions) -> Out
     return found.instance_lists.apply(lambda subnets: subnets[0].vpc_id)
 
 
+def _build_programs(name: str, bucket: Input[str], opts: ResourceOptions) -> tencentcloud.cos.BucketObject:
+    """The programs of the nodes, which user data has no room for; the provider takes text and files only."""
+    found = node_programs()
+    return tencentcloud.cos.BucketObject(
+        f"{name}-programs",
+        bucket=bucket,
+        key=found.text_key(name),
+        content=found.text,
+        content_type="text/plain",
+        opts=opts,
+    )
+
+
 def _user_data(name: str, plan: NodePoolPlan, links: NodePoolLinks) -> Output[str]:
     return Output.all(
         bucket_name=links.bucket_name,
@@ -140,19 +161,13 @@ def _user_data(name: str, plan: NodePoolPlan, links: NodePoolLinks) -> Output[st
 
 def _setup(name: str, plan: NodePoolPlan, known: Mapping[str, str | None]) -> NodeSetup:
     address, mount_name, bucket = known["address"], known["mount_name"], known["bucket_name"]
-    details: PoolDetails = plan.details
+    system = TurboMount(address, mount_name) if address and mount_name else None
     return NodeSetup(
-        pool=name,
-        region=plan.place.region,
-        driver_branch=details.driver_branch,
-        driver_minimum=details.driver_minimum,
-        fabric_manager=details.fabric_manager,
+        **common_values(name, plan, None if system is None else shared_mount("/cfs", "lustre")),
         rdma=plan.kind == "rdma",
-        scratch=plan.scratch,
-        data_disk=plan.data_disk is not None,
-        file_system=TurboMount(address, mount_name) if address and mount_name else None,
+        file_system=system,
+        programs=f"cos://{bucket}/{node_programs().text_key(name)}" if bucket else None,
+        health_tag=plan.kind != "elastic",
         checkpoint_bucket=bucket,
         checkpoint_prefix=CHECKPOINT_PREFIX,
-        elastic=plan.kind == "elastic",
-        spot=plan.purchase == "spot",
     )

@@ -9,8 +9,8 @@ from typing import Any
 import tencentcloud_iac_pulumi as tencentcloud
 from pulumi import ResourceOptions
 
-from gpuyard.bootstrap.user_data import HOME
 from gpuyard.clouds.tencentcloud.names import fitted
+from gpuyard.clouds.tencentcloud.node_hooks import NodeHooks
 from gpuyard.clouds.tencentcloud.node_parts import NodeParts
 from gpuyard.planning.plans import NodePoolPlan
 from gpuyard.planning.tencentcloud.pools import PoolDetails
@@ -21,7 +21,6 @@ _BEIJING = timezone(timedelta(hours=8))
 _SCHEDULE_YEARS = 10
 # A GPU node installs its driver before it is of use.
 _WARM_UP_SECONDS = 900
-_OWN_TAGS = "gpuyard:"
 
 
 @dataclass(frozen=True)
@@ -33,17 +32,23 @@ class ElasticGroup:
 
 
 def build_elastic(
-    name: str, plan: NodePoolPlan, parts: NodeParts, tags: Mapping[str, str], opts: ResourceOptions
+    name: str,
+    plan: NodePoolPlan,
+    parts: NodeParts,
+    tags: Mapping[str, str],
+    opts: ResourceOptions,
+    *,
+    has_programs: bool,
 ) -> ElasticGroup:
-    """Create the groups of one elastic pool, with hook, policies and schedules.
+    """Create the groups of one elastic pool, with hooks, policies and schedules.
 
     Spot and on demand do not mix in one group of the provider: nodes that are to be on demand are a second group of
     their own, of fixed size, and the sizes of the first are counted without them. All types of a pool are tried in the
     order of the plan, each in every zone.
 
-    The hook runs a command on a node that the scaler takes away: the node tells its jobs and waits until they release
-    it, at most ``checkpoint_seconds``. A spot machine that the cloud takes back is told by its metadata two minutes
-    ahead, which the node itself watches; the cloud sends no message anywhere.
+    With programs on the nodes, a new one counts when it is healthy, and one that is taken away is waited for. Hooks
+    need their group: the nodes that it begins with start before there is one. A spot machine that the cloud takes back
+    is told by its metadata two minutes ahead, which the node itself watches; the cloud sends no message anywhere.
 
     Args:
         name: Name in front of every resource.
@@ -51,13 +56,14 @@ def build_elastic(
         parts: Network, role, image and user data.
         tags: Tags on everything, on nodes and their disks too.
         opts: Resource options, the parent and what nodes wait for among them.
+        has_programs: Whether nodes have a health gate and a watcher.
 
     Returns:
         The group that is scaled.
 
-    Source: PyPI tencentcloud_iac_pulumi 0.2.3, docstrings of as_.ScalingConfig, as_.ScalingGroup, as_.LifecycleHook
+    Source: PyPI tencentcloud_iac_pulumi 0.2.3, docstrings of as_.ScalingConfig and as_.ScalingGroup
     """
-    return _ElasticBuilder(name, plan, parts, tags, opts).build()
+    return _ElasticBuilder(name, plan, parts, tags, opts, has_programs).build()
 
 
 def beijing_times(now: datetime) -> tuple[str, str]:
@@ -81,15 +87,22 @@ def beijing_times(now: datetime) -> tuple[str, str]:
 
 class _ElasticBuilder:
     def __init__(
-        self, name: str, plan: NodePoolPlan, parts: NodeParts, tags: Mapping[str, str], opts: ResourceOptions
+        self,
+        name: str,
+        plan: NodePoolPlan,
+        parts: NodeParts,
+        tags: Mapping[str, str],
+        opts: ResourceOptions,
+        has_programs: bool,
     ) -> None:
         self.name, self.plan, self.parts, self.tags, self.opts = name, plan, parts, dict(tags), opts
+        self.has_programs = has_programs
         self.details: PoolDetails = plan.details
         self.spot = plan.purchase == "spot"
         self.fixed = plan.on_demand_nodes
 
     def build(self) -> ElasticGroup:
-        self.command = self._leave_command()
+        self.hooks = NodeHooks(self.name, self.plan, self.tags, self.opts) if self.has_programs else None
         if self.fixed:
             self._group("on-demand", spot=False, low=self.fixed, high=self.fixed, desired=self.fixed)
         desired = self.plan.desired_nodes
@@ -144,18 +157,8 @@ class _ElasticBuilder:
                 self.opts, ResourceOptions(ignore_changes=["desiredCapacity"] if low != high else [])
             ),
         )
-        tencentcloud.as_.LifecycleHook(
-            f"{name}-checkpoint",
-            lifecycle_hook_name=f"{name}-checkpoint",
-            scaling_group_id=group.id,
-            lifecycle_transition="INSTANCE_TERMINATING",
-            lifecycle_transition_type="EXTENSION",
-            heartbeat_timeout=self.plan.checkpoint_seconds,
-            # The node goes in any case: a hook that abandoned would not keep it either.
-            default_result="CONTINUE",
-            lifecycle_command=tencentcloud.as_.LifecycleHookLifecycleCommandArgs(command_id=self.command.id),
-            opts=self.opts,
-        )
+        if self.hooks is not None:
+            self.hooks.hang_on(name, group)
         return ElasticGroup(group, configuration)
 
     def _configuration(self, name: str, spot: bool) -> tencentcloud.as_.ScalingConfig:
@@ -196,25 +199,6 @@ class _ElasticBuilder:
             "spot_instance_type": "one-time",
             "spot_max_price": format(Decimal(str(self.plan.spot_price_limit)), "f"),
         }
-
-    def _leave_command(self) -> tencentcloud.tat.Command:
-        seconds = self.plan.checkpoint_seconds
-        return tencentcloud.tat.Command(
-            f"{self.name}-leave",
-            command_name=fitted(f"{self.name}-leave"),
-            description="A node tells its jobs that it is taken away, and waits for their checkpoint",
-            command_type="SHELL",
-            content=f"#!/bin/bash\nexec {HOME}/leave.sh scale-in {seconds}\n",
-            timeout=seconds,
-            username="root",
-            # A command takes ten tags at most.
-            tags=[
-                tencentcloud.tat.CommandTagArgs(key=key, value=value)
-                for key, value in self.tags.items()
-                if key.startswith(_OWN_TAGS)
-            ],
-            opts=self.opts,
-        )
 
     def _schedule(self, part: str, size: ScheduledSizeSpec, group: tencentcloud.as_.ScalingGroup) -> None:
         start, end = beijing_times(datetime.now(UTC))

@@ -113,7 +113,7 @@ def pool_details(
         compensate_with_on_demand=own.compensate_with_on_demand,
         spot_protected_hours=int(own.spot_protected_hour) if spot else None,
         renew_months=_renew_months(spec, place),
-        reasons=(*interface_reasons(spec, row), *_close_reasons(spec, kind, row)),
+        reasons=(*interface_reasons(spec, row), *_close_reasons(spec, kind, row), *_health_reasons(kind)),
     )
 
 
@@ -152,6 +152,14 @@ def _close_reasons(spec: NodePoolSpec, kind: PoolKind, row: InstanceType) -> lis
     return [
         "A deployment set (LowLatency) keeps the nodes close together; they may share a host, and the catalog does not "
         f"know whether it takes {row.family}."
+    ]
+
+
+def _health_reasons(kind: PoolKind) -> list[str]:
+    told = "its scaling group waits for what the gate says" if kind == "elastic" else "a tag of the machine tells it"
+    return [
+        f"With a checkpoint bucket each node has a health gate and a watcher, and {told}; without one there is "
+        "neither. Their commands (ossutil, aliyun) come over the internet unless the image brings them."
     ]
 
 

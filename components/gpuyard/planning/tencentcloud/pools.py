@@ -18,16 +18,11 @@ class PoolDetails:
 
     ``machine_types`` are the names that the zone sells, in the order of the plan's types. ``hpc_cluster`` says whether
     the machines are in one. ``workspace_type`` is the space type of a THPC workspace, None for ordinary machines.
-    ``fabric_manager`` says whether GPUs are joined by NVSwitches that need NVIDIA's daemon. ``driver_branch`` is what
-    nodes install where the image brings no driver, ``driver_minimum`` the oldest that will do, None where any does.
     """
 
     machine_types: tuple[str, ...]
     hpc_cluster: bool
     workspace_type: str | None
-    fabric_manager: bool
-    driver_branch: str
-    driver_minimum: str | None
     cpu_utilization_percent: int | None
     reasons: tuple[str, ...] = ()
 
@@ -96,16 +91,11 @@ def pool_details(spec: NodePoolSpec, kind: PoolKind, types: tuple[InstanceType, 
     Returns:
         The details, with the reasons that a person should know.
     """
-    family = types[0].family
     own = spec.tencentcloud
-    minimum: dict[str, str] = dict(limit(CLOUD, "gpu_driver_minimum_by_family").values)
     return PoolDetails(
         machine_types=tuple(own.full_type if own and own.full_type else row.instance_type for row in types),
         hpc_cluster=kind == "rdma",
         workspace_type=own.thpc_space_type if own else None,
-        fabric_manager=family in limit(CLOUD, "fabric_manager_families").values,
-        driver_branch=limit(CLOUD, "gpu_driver_branch").values[0],
-        driver_minimum=minimum.get(family),
         cpu_utilization_percent=own.cpu_utilization_percent if own else None,
         reasons=tuple(_reasons(spec, kind, types)),
     )
@@ -129,6 +119,14 @@ def _reasons(spec: NodePoolSpec, kind: PoolKind, types: tuple[InstanceType, ...]
             f"Two scaling groups: {spec.on_demand_nodes} on demand that always run, and up to "
             f"{spec.nodes.max - spec.on_demand_nodes} on spot; one group cannot mix them."
         )
+    if kind == "elastic":
+        found.append(
+            "With a checkpoint bucket the scaling group waits for a new node's health and a leaving one's checkpoint "
+            "(but not for the nodes that it begins with); without one there is no hook, no health gate and no watcher."
+        )
+    else:
+        found.append("With a checkpoint bucket nodes tag themselves with their health and watch for their end.")
+    found.append("The node's command for the bucket (coscli) comes over the internet unless the image brings it.")
     disks = "the root disk is" if spec.data_disk_gib else "the disks are"
     found.append(f"The provider cannot ask for encryption of a machine's system disk: {disks} as the account has set.")
     return found

@@ -159,7 +159,7 @@ def test_nodes_boot_with_their_rights():
 
 def test_a_node_is_held_for_its_checkpoint_and_a_queue_hears_of_it():
     rendered = cluster(serve={"checkpoint_seconds": 120})
-    hook = rendered.one("LifecycleHook").inputs
+    hook = rendered.one("LifecycleHook", "ali-serve-checkpoint").inputs
     assert (hook["lifecycleTransition"], hook["heartbeatTimeout"]) == ("SCALE_IN", 120)
     assert hook["defaultResult"] == "CONTINUE"
     assert hook["notificationArn"] == "acs:ess:cn-beijing:1234567890123456:queue/ali-serve-interruptions"

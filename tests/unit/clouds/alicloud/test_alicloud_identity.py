@@ -10,7 +10,7 @@ from gpuyard.sandbox.check import check_inputs, check_values
 from gpuyard.sandbox.schema import resource_schema
 
 from ..recorder import UNKNOWN, Registered, Rendered
-from .cluster import SCC, cluster
+from .cluster import SCC, cluster, machine
 
 KEY_ID = "key-bjz0123456789abcdef"
 KEY = f"acs:kms:cn-beijing:1234567890123456:key/{KEY_ID}"
@@ -47,12 +47,16 @@ def test_only_machines_take_the_role():
 
 def test_nodes_use_the_checkpoints_and_nothing_else_of_the_bucket():
     rendered = cluster(checkpoints={"keep_days": 14, "prefixes": {"logs": {"keep_days": 7}}})
-    listing, using = policy(rendered, "ali-train-checkpoints")
+    listing, using, reading = statements = policy(rendered, "ali-train-checkpoints")
     bucket = "acs:oss:*:*:ali-checkpoints-1a2b3c"
     assert listing["Resource"] == [bucket]
-    assert listing["Condition"] == {"StringLike": {"oss:Prefix": ["checkpoints", "checkpoints/*", "logs", "logs/*"]}}
+    prefixes = ["checkpoints", "checkpoints/*", "logs", "logs/*", "gpuyard-node", "gpuyard-node/*"]
+    assert listing["Condition"] == {"StringLike": {"oss:Prefix": prefixes}}
     assert using["Resource"] == [f"{bucket}/checkpoints/*", f"{bucket}/logs/*"]
-    assert not any("*" in action for statement in (listing, using) for action in statement["Action"])
+    assert not any("*" in action for statement in statements for action in statement["Action"])
+    assert (reading["Action"], reading["Resource"]) == (["oss:GetObject"], [f"{bucket}/gpuyard-node/*"]), (
+        "no node writes what others run"
+    )
 
 
 def test_a_bucket_of_ones_own_key_needs_the_key():
@@ -71,9 +75,24 @@ def test_an_elastic_node_releases_itself_from_its_own_group_only():
     assert [one.name for one in cluster().all("Policy") if "train-release" in one.name] == []
 
 
+def test_only_single_machines_tell_their_health_by_a_tag_and_only_those_of_their_pool():
+    rendered = cluster()
+    (statement,) = policy(rendered, "ali-train-health")
+    tags = machine(rendered).inputs["tags"]
+    assert statement == {
+        "Effect": "Allow",
+        "Action": ["ecs:TagResources"],
+        "Resource": ["acs:ecs:cn-beijing:*:instance/*"],
+        "Condition": {
+            "StringEquals": {f"acs:ResourceTag/{key}": tags[key] for key in ("gpuyard:pool", "gpuyard:cluster")}
+        },
+    }
+    assert [one.name for one in rendered.all("Policy") if "serve-health" in one.name] == []
+
+
 def test_a_pool_without_bucket_has_a_role_without_rights():
     rendered = cluster(checkpoints=None, file_system=None, workload={"task": "inference"})
-    assert [one.name for one in rendered.all("Policy")] == ["ali-serve-release"]
+    assert rendered.all("Policy") == rendered.all("RolePolicyAttachment") == []
 
 
 def test_each_machine_has_the_role():

@@ -44,7 +44,13 @@ def _template(inputs: Properties) -> Properties:
 
 
 def _group(inputs: Properties) -> Properties:
-    rest = {key: value for key, value in inputs.items() if key not in ("enabledMetrics", "metricsGranularity")}
+    own = ("enabledMetrics", "metricsGranularity", "initialLifecycleHooks")
+    rest = {key: value for key, value in inputs.items() if key not in own}
+    if "initialLifecycleHooks" in inputs:
+        rest["lifecycleHookSpecificationList"] = [
+            {**{key: value for key, value in hook.items() if key != "name"}, "lifecycleHookName": hook["name"]}
+            for hook in inputs["initialLifecycleHooks"]
+        ]
     if "enabledMetrics" not in inputs:
         return rest
     collected = {"metrics": inputs["enabledMetrics"], "granularity": inputs["metricsGranularity"]}
@@ -266,6 +272,7 @@ KINDS: dict[str, Kind] = {
 }
 # Without a schema: what adopts a thing that AWS makes, and what is only a part of a role or a rule there.
 WITHOUT_SCHEMA = {
+    "aws:s3/bucketObjectv2:BucketObjectv2",
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup",
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
     "aws:cloudwatch/eventTarget:EventTarget",

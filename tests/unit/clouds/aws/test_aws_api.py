@@ -60,7 +60,11 @@ def scaling_group(found: Registered) -> dict[str, Any]:
     # The provider's own, or calls of their own; a list of subnets is one text in the API.
     own = ("waitForCapacityTimeout", "suspendedProcesses", "enabledMetrics", "metricsGranularity")
     inputs = without(found.inputs, "vpcZoneIdentifiers", *own)
-    names = {"id": "LaunchTemplateId"}
+    names = {
+        "id": "LaunchTemplateId",
+        "initialLifecycleHooks": "LifecycleHookSpecificationList",
+        "name": "LifecycleHookName",
+    }
     parameters = to_api(inputs, input_shape("autoscaling", "CreateAutoScalingGroup"), names)
     subnets = ",".join(found.inputs["vpcZoneIdentifiers"])
     return {"AutoScalingGroupName": found.name, "VPCZoneIdentifier": subnets, **parameters}

@@ -70,13 +70,14 @@ def test_roles_have_only_the_managed_policies_that_the_services_need():
 
 
 def test_nodes_reach_checkpoints_of_their_own_bucket_only():
-    listing, using = statements(rendered_stack("aws-prod", preview=False), "aws-prod-train-checkpoints")
+    listing, using, reading = statements(rendered_stack("aws-prod", preview=False), "aws-prod-train-checkpoints")
     assert listing["Resource"] == NODES_BUCKET
     prefixes = ["checkpoints", "checkpoints/*", "releases", "releases/*"]
     assert listing["Condition"] == {"StringLike": {"s3:prefix": prefixes}}
     assert using["Resource"] == [f"{NODES_BUCKET}/checkpoints/*", f"{NODES_BUCKET}/releases/*"]
     assert "s3:DeleteObjectVersion" not in using["Action"]
     assert {"s3:GetObject", "s3:PutObject"} <= set(using["Action"])
+    assert (reading["Action"], reading["Resource"]) == ("s3:GetObject", f"{NODES_BUCKET}/gpuyard-node/*")
 
 
 def test_nodes_without_a_bucket_have_no_right_to_any(prod_with: ProdWith):

@@ -139,7 +139,7 @@ def test_a_fixed_pool_waits_for_all_its_nodes_on_a_pinned_template():
     assert scaling["minSize"] == scaling["maxSize"] == scaling["desiredCapacity"] == 4
     assert scaling["launchTemplate"] == {"id": "aws-prod-train-template-id", "version": "1"}
     assert scaling["vpcZoneIdentifiers"] == ["aws-prod-network-private-us-east-1d-id"]
-    assert scaling["waitForCapacityTimeout"] == "30m"
+    assert scaling["waitForCapacityTimeout"] == "40m"
     assert scaling["suspendedProcesses"] == ["AZRebalance"]
 
 

@@ -23,16 +23,18 @@ def metrics(policy: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_node_is_held_long_enough_for_its_checkpoint():
-    hook = prod().one("LifecycleHook").inputs
+    hook = prod().one("LifecycleHook", "aws-prod-prepare-checkpoint").inputs
     assert hook["lifecycleTransition"] == "autoscaling:EC2_INSTANCE_TERMINATING"
     assert hook["heartbeatTimeout"] == 120
     assert hook["defaultResult"] == "CONTINUE"
     assert hook["autoscalingGroupName"] == GROUP
 
 
-def test_a_pool_of_fixed_size_has_neither_hook_nor_queue():
+def test_a_pool_of_fixed_size_has_neither_queue_nor_a_hook_at_its_end():
     staging = rendered_stack("aws-staging", preview=False)
-    for kind in ("LifecycleHook", "Queue", "EventRule", "Policy", "Schedule"):
+    ends = {hook.inputs["lifecycleTransition"] for hook in staging.all("LifecycleHook")}
+    assert ends == {"autoscaling:EC2_INSTANCE_LAUNCHING"}
+    for kind in ("Queue", "EventRule", "Policy", "Schedule"):
         assert staging.all(kind) == []
 
 
@@ -40,9 +42,9 @@ def test_a_pool_of_fixed_size_has_neither_hook_nor_queue():
 def test_br_046_the_size_is_left_to_the_scaler(with_desired: bool, prod_with: ProdWith):
     rendered = prod_with({} if with_desired else {f"{POOL}.nodes": {"min": 1, "max": 8}})
     group = rendered.of_pool("Group", "prepare")
-    assert list(group.request.ignoreChanges) == ["desiredCapacity"]
+    assert set(group.request.ignoreChanges) == {"desiredCapacity", "initialLifecycleHooks"}
     assert group.inputs.get("desiredCapacity") == (2 if with_desired else None)
-    assert list(rendered.of_pool("Group").request.ignoreChanges) == [], "a fixed pool's size is the plan's"
+    assert list(rendered.of_pool("Group").request.ignoreChanges) == ["initialLifecycleHooks"], "a fixed pool's size is the plan's"
 
 
 def test_on_demand_nodes_are_bought_before_any_spot():
@@ -137,5 +139,5 @@ def test_bare_metal_gets_the_time_that_it_boots():
     rendered = rendered_stack("aws-staging", preview=False)
     metal, virtual = rendered.of_pool("Group", "serve").inputs, rendered.of_pool("Group").inputs
     assert rendered.of_pool("LaunchTemplate", "serve").inputs["instanceType"] == "g4dn.metal"
-    assert (metal["waitForCapacityTimeout"], metal["healthCheckGracePeriod"]) == ("60m", 1800)
-    assert (virtual["waitForCapacityTimeout"], virtual["healthCheckGracePeriod"]) == ("30m", 300)
+    assert (metal["waitForCapacityTimeout"], metal["healthCheckGracePeriod"]) == ("70m", 1800)
+    assert (virtual["waitForCapacityTimeout"], virtual["healthCheckGracePeriod"]) == ("40m", 300)

@@ -169,16 +169,26 @@ def test_the_role_may_use_the_checkpoints_and_nothing_else():
     (trust,) = json.loads(role["document"])["statement"]
     assert trust["principal"] == {"service": ["cvm.qcloud.com"]}
     assert role["consoleLogin"] is False
-    (policy,) = of_type(found, "Cam/policy")
-    listing, using = json.loads(policy["document"])["statement"]
+    policies = {one.name: json.loads(one.inputs["document"])["statement"] for one in found.all("Policy")}
+    listing, asking, using, reading = policies.pop("p-checkpoints")
     bucket = "qcs::cos:ap-beijing:uid/1250000000:llm-checkpoints-1250000000"
     assert using["resource"] == [f"{bucket}/checkpoints/*", f"{bucket}/datasets/*"]
-    assert set(listing["resource"]) == {*using["resource"], f"{bucket}/checkpoints", f"{bucket}/datasets"}
+    programs = f"{bucket}/gpuyard-node/*"
+    folders = {f"{bucket}/checkpoints", f"{bucket}/datasets"}
+    assert set(listing["resource"]) == {*using["resource"], *folders, programs}
+    assert asking["action"] == ["name/cos:HeadBucket"]
+    assert reading["action"] == ["name/cos:HeadObject", "name/cos:GetObject"], "no node writes what others run"
+    assert reading["resource"] == [programs]
     assert all(action.startswith("name/cos:") and "*" not in action for action in listing["action"] + using["action"])
-    (attached,) = of_type(found, "Cam/rolePolicyAttachment")
-    assert (attached["roleId"], attached["policyId"]) == ("p-role-id", "p-checkpoints-id")
+    tagging, who = policies.pop("p-health")
+    assert tagging["action"] == ["name/tag:TagResources"]
+    assert tagging["resource"] == ["qcs::cvm:ap-beijing:uin/100000000001:instance/*"]
+    assert who["action"] == ["name/sts:GetCallerIdentity"]
+    assert not policies
+    attached = {(one["roleId"], one["policyId"]) for one in of_type(found, "Cam/rolePolicyAttachment")}
+    assert attached == {("p-role-id", "p-checkpoints-id"), ("p-role-id", "p-health-id")}
     for one in found.all("tencentcloud:Instance/instance:Instance"):
-        assert "p-checkpoints" in one.depends_on, "no node boots before its role has its rights"
+        assert {"p-checkpoints", "p-health"} <= set(one.depends_on), "no node boots before its role has its rights"
         files = written(one.inputs["userData"])
         assert "cos://llm-checkpoints-1250000000/checkpoints" in files["/etc/gpuyard/node.env"]
 
@@ -232,13 +242,21 @@ def test_what_is_said_of_a_pool_is_known_in_a_preview(pool: dict[str, Any]):
 def test_a_long_name_still_fits_what_the_cloud_takes():
     name, pool = "a" * 32, "b" * 32
     found = rendered(
-        {**SPOT, "on_demand_nodes": 1}, {"name": name, "node_pools": {pool: {**SPOT, "on_demand_nodes": 1}}}
+        {**SPOT, "on_demand_nodes": 1},
+        {
+            "name": name,
+            "node_pools": {pool: {**SPOT, "on_demand_nodes": 1}},
+            "workload.task": "lora",
+            "checkpoints": {"keep_days": 14},
+        },
     )
     groups = [one["scalingGroupName"] for one in of_type(found, "As/scalingGroup")]
     assert len(set(groups)) == 2
     assert all(len(one) <= 55 for one in groups)
     for token, key in (("As/scalingConfig", "configurationName"), ("Tat/command", "commandName")):
-        assert all(len(one[key]) <= 60 for one in of_type(found, token))
+        lengths = [len(one[key]) for one in of_type(found, token)]
+        assert lengths
+        assert max(lengths) <= 60
 
 
 def test_a_pool_needs_a_subnet_in_each_of_its_zones():

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuyard.bootstrap.tencentcloud import hook_command
 from gpuyard.clouds.tencentcloud.node_scaling import beijing_times
 
 from .helpers import OTHER_ZONE, SPOT, ZONE, failures, of_type, rendered
@@ -80,18 +81,36 @@ def test_an_update_does_not_throw_nodes_out():
 
 
 def test_the_scaler_waits_while_a_node_runs_the_command_that_tells_its_jobs():
-    found = rendered({**SPOT, "on_demand_nodes": 1, "checkpoint_seconds": 900})
-    hooks = of_type(found, "As/lifecycleHook")
+    pool = {**SPOT, "on_demand_nodes": 1, "checkpoint_seconds": 900}
+    found = rendered(pool, {"checkpoints": {"keep_days": 14}})
+    hooks = [one for one in of_type(found, "As/lifecycleHook") if one["lifecycleTransition"] == "INSTANCE_TERMINATING"]
     assert {one["scalingGroupId"] for one in hooks} == {"tc-train-spot-id", "tc-train-on-demand-id"}
     for hook in hooks:
-        assert hook["lifecycleTransition"] == "INSTANCE_TERMINATING"
         assert (hook["heartbeatTimeout"], hook["defaultResult"]) == (900, "CONTINUE")
         assert hook["lifecycleCommand"] == {"commandId": "tc-train-leave-id"}
         assert not {key for key in hook if key.startswith("notification")}, "either a message or a command"
-    (command,) = of_type(found, "Tat/command")
-    assert command["content"] == "#!/bin/bash\nexec /opt/gpuyard/leave.sh scale-in 900\n"
+    command = named(found, "Tat/command", "commandName")["tc-train-leave"]
+    assert command["content"] == hook_command("leave", 885), "the command ends before the hook does"
     assert command["timeout"] == 900
     assert len(command["tags"]) <= 10
+
+
+def test_a_node_counts_when_its_health_gate_says_so_and_is_released_otherwise():
+    found = rendered({**SPOT, "on_demand_nodes": 1}, {"checkpoints": {"keep_days": 14}})
+    hooks = [one for one in of_type(found, "As/lifecycleHook") if one["lifecycleTransition"] == "INSTANCE_LAUNCHING"]
+    assert {one["scalingGroupId"] for one in hooks} == {"tc-train-spot-id", "tc-train-on-demand-id"}
+    for hook in hooks:
+        assert (hook["heartbeatTimeout"], hook["defaultResult"]) == (1800, "ABANDON")
+        assert hook["lifecycleTransitionType"] == "NORMAL"
+        assert hook["lifecycleCommand"] == {"commandId": "tc-train-ready-id"}
+    command = named(found, "Tat/command", "commandName")["tc-train-ready"]
+    assert (command["content"], command["timeout"]) == (hook_command("ready", 1785), 1800)
+    assert failures(found) == []
+
+
+def test_without_a_bucket_nobody_waits_for_programs_that_are_not_there():
+    found = rendered(SPOT)
+    assert of_type(found, "As/lifecycleHook") == of_type(found, "Tat/command") == []
 
 
 def test_the_size_follows_the_cpus_where_asked():

@@ -28,7 +28,7 @@ def test_br_068_rdma_is_an_hpc_cluster_of_hcc_machines_of_fixed_size(pool: Pool)
     assert (plan.kind, plan.min_nodes, plan.max_nodes) == ("rdma", 2, 2)
     assert plan.details.hpc_cluster is True
     assert plan.details.machine_types == ("HCCPNV4h.48XLARGE1024",)
-    assert plan.details.fabric_manager is True
+    assert plan.software.fabric_manager is True
     assert plan.clustered is False
     assert "The nodes are single machines in one HPC cluster" in " ".join(plan.reasons)
 
@@ -56,8 +56,8 @@ def test_br_068_no_pool_without_rdma_is_given_an_hcc_type(wish: dict[str, Any]):
 def test_nvlink_within_one_machine_is_gt4(pool: Pool):
     plan = pool(PLACE, **A100, interconnect="nvlink")
     assert plan.instance_type.instance_type == "GT4.41XLARGE948"
-    assert (plan.details.hpc_cluster, plan.details.fabric_manager) == (False, False)
-    assert plan.details.driver_minimum == "450"
+    assert (plan.details.hpc_cluster, plan.software.fabric_manager) == (False, False)
+    assert (plan.software.driver_minimum, plan.software.driver_reason) == ("450", "GT4")
 
 
 def test_placement_groups_are_never_offered_as_close(refused: Refused):

@@ -4,8 +4,11 @@
 set -euo pipefail
 # shellcheck source=/dev/null
 . "${GPUYARD_ENV:-/etc/gpuyard/node.env}"
+# shellcheck source=/dev/null
+. "${GPUYARD_LIB:-/opt/gpuyard/lib.sh}"
 
 if command -v nvidia-smi > /dev/null && nvidia-smi > /dev/null; then
+  check_driver
   exit 0
 fi
 metadata=${GPUYARD_METADATA:-http://100.100.100.200}
@@ -37,3 +40,4 @@ if ! nvidia-smi > /dev/null; then
   echo "the driver was installed and nvidia-smi does not run" >&2
   exit 1
 fi
+check_driver

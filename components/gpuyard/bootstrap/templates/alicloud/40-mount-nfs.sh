@@ -12,13 +12,25 @@ set -euo pipefail
 target=$GPUYARD_FILE_SYSTEM
 source=$GPUYARD_NFS_DNS_NAME:/${GPUYARD_NFS_PATH#/}
 options=vers=3,rsize=1048576,wsize=1048576,hard,timeo=600,retrans=2,noresvport
-client=https://cpfs-hangzhou-nfs-client.oss-cn-hangzhou.aliyuncs.com/aliyun-alinas-utils-latest.al.noarch.rpm
+client=https://cpfs-hangzhou-nfs-client.oss-cn-hangzhou.aliyuncs.com/aliyun-alinas-utils-latest
 
 case $GPUYARD_NFS_DNS_NAME in
-  *.cpfs.aliyuncs.com) kind=cpfs-nfs package=$client ;;
-  *) kind=nfs package=nfs-utils options=$options,nolock,proto=tcp ;;
+  *.cpfs.aliyuncs.com) kind=cpfs-nfs ;;
+  *) kind=nfs options=$options,nolock,proto=tcp ;;
 esac
 if ! command -v "mount.$kind" > /dev/null; then
-  retry dnf -q -y install "$package"
+  if ! command -v apt-get > /dev/null; then
+    package=nfs-utils
+    [ "$kind" = nfs ] || package=$client.al.noarch.rpm
+    retry dnf -q -y install "$package"
+  elif [ "$kind" = nfs ]; then
+    install_packages nfs-common
+  else
+    package=$(mktemp --suffix=.deb)
+    retry curl -fsS --retry 3 -o "$package" "$client.deb"
+    chmod 0644 "$package"
+    install_packages "$package"
+    rm -f "$package"
+  fi
 fi
-mount_and_prove "$source" "$target" mount -t "$kind" -o "$options"
+mount_and_prove "$source" "$target" "$kind" "$options"

@@ -8,4 +8,4 @@ set -euo pipefail
 
 target=$GPUYARD_FILE_SYSTEM
 source=$GPUYARD_LUSTRE_DNS_NAME@tcp:/$GPUYARD_LUSTRE_MOUNT_NAME
-mount_and_prove "$source" "$target" mount -t lustre -o relatime,flock
+mount_and_prove "$source" "$target" lustre relatime,flock

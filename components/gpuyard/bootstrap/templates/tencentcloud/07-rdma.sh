@@ -1,7 +1,9 @@
 #!/bin/bash
-# RDMA of a machine in an HPC cluster: its devices have to be there, GPUs get direct access to them, and NCCL is told of
-# both in /etc/nccl.conf. Which interface has the address of the network differs by type and image.
+# RDMA of a machine in an HPC cluster: its devices have to be there, GPUs get direct access to them, and NCCL is told in
+# /etc/nccl.conf which interface has the address of the network, as that differs by type and image.
 set -euo pipefail
+# shellcheck source=/dev/null
+. "${GPUYARD_LIB:-/opt/gpuyard/lib.sh}"
 
 sys=${GPUYARD_SYS:-/sys}
 conf=${GPUYARD_NCCL_CONF:-/etc/nccl.conf}
@@ -24,10 +26,6 @@ if [ -z "$interface" ]; then
   echo "no interface has the address of the network" >&2
   exit 1
 fi
-cat > "$conf.new" << END
-NCCL_IB_DISABLE=0
-NCCL_IB_GID_INDEX=3
-NCCL_NET_GDR_LEVEL=2
-NCCL_SOCKET_IFNAME=$interface
-END
-mv "$conf.new" "$conf"
+# The rest of the file is the same on every node of the pool.
+told=$(sed '/^NCCL_SOCKET_IFNAME=/d' "$conf" 2> /dev/null || true)
+printf '%s\n' ${told:+"$told"} "NCCL_SOCKET_IFNAME=$interface" | put "$conf" || true

@@ -8,4 +8,4 @@ set -euo pipefail
 
 target=$GPUYARD_FILE_SYSTEM
 source=$GPUYARD_TURBO_ADDRESS@tcp0:/$GPUYARD_TURBO_TREE
-mount_and_prove "$source" "$target" mount.lustre -o user_xattr
+mount_and_prove "$source" "$target" lustre user_xattr

@@ -1,0 +1,1 @@
+"""What runs on a node: the watcher, and what a node does when it leaves."""
