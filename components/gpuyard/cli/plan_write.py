@@ -1,8 +1,6 @@
 """``gpuyard plan --write``: a stack file for the best candidate that gpuyard can build."""
 
-import os
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -12,10 +10,12 @@ from typing import get_args
 from pydantic import TypeAdapter, ValidationError
 
 from gpuyard.catalog import regions, zone_belongs_to
+from gpuyard.cli.writing import write_whole
 from gpuyard.planning.check import check_stack_file
 from gpuyard.planning.workload import Candidate, WorkloadPlan, WorkloadRequest
 from gpuyard.planning.workload.stack_file import StackPlace, stack_file_text
 from gpuyard.spec.base import Cloud, Environment
+from gpuyard.spec.json_schema import editor_line
 from gpuyard.spec.problems import Problem, SpecError, did_you_mean, dotted, one_of
 from gpuyard.spec.stack_file import read_stack_file
 from gpuyard.spec.values import Name
@@ -27,13 +27,18 @@ _FILE_NAME = re.compile(r"Pulumi\.([A-Za-z0-9_.-]+)\.yaml")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a stack file goes and what stands in it: ``stack`` is the stack's name, ``name`` the cluster's own."""
+    """Where a stack file goes and what stands in it: ``stack`` is the stack's name, ``name`` the cluster's own.
+
+    ``command`` is the command that writes it; ``second_region`` receives copies, None for none.
+    """
 
     path: Path
     stack: str
     zone: str
     environment: str
     name: str | None
+    command: str = "gpuyard plan"
+    second_region: str | None = None
 
     def narrowed(self, request: WorkloadRequest) -> WorkloadRequest:
         """The request for the region of the zone alone, so that what is ranked is what is written.
@@ -52,6 +57,15 @@ class Target:
             message = f"'{self.zone}' is no zone of {where}."
             raise SpecError([Problem(("--zone",), message, "A zone is written like 'us-east-1a'.")])
         return request.model_copy(update={"regions": found})
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The best candidate that can be built, its stack file, and what to tell of those before it."""
+
+    candidate: Candidate
+    text: str
+    passed_over: tuple[str, ...]
 
 
 def target_of(
@@ -107,17 +121,28 @@ def write_stack_file(plan: WorkloadPlan, target: Target, today: date) -> list[st
     Raises:
         SpecError: No candidate can be built.
     """
-    candidate, text, passed_over = _first_that_can_be_built(plan, target, today)
-    place = plan.candidates.index(candidate) + 1
-    _write_whole(target.path, text)
-    row = candidate.instance_type
-    which = (
-        f"candidate {place} of {len(plan.candidates)}: {candidate.layout.nodes} × {row.instance_type} of {row.cloud}"
-    )
-    return [*passed_over, f"Wrote {target.path} for {which}."]
+    chosen = first_that_can_be_built(plan, target, today)
+    place = plan.candidates.index(chosen.candidate) + 1
+    write_whole(target.path, chosen.text)
+    row, nodes = chosen.candidate.instance_type, chosen.candidate.layout.nodes
+    which = f"candidate {place} of {len(plan.candidates)}: {nodes} × {row.instance_type} of {row.cloud}"
+    return [*chosen.passed_over, f"Wrote {target.path} for {which}."]
 
 
-def _first_that_can_be_built(plan: WorkloadPlan, target: Target, today: date) -> tuple[Candidate, str, list[str]]:
+def first_that_can_be_built(plan: WorkloadPlan, target: Target, today: date) -> Choice:
+    """The best candidate whose stack file passes the project's own check; nothing is written.
+
+    Args:
+        plan: The plan.
+        target: Where the file would go.
+        today: The day of asking.
+
+    Returns:
+        The choice.
+
+    Raises:
+        SpecError: No candidate can be built.
+    """
     if not plan.candidates:
         nearest = {str(one.instance_type.gpu_model) for one in plan.alternatives}
         remedy = f"The nearest that is rented: --gpu {one_of(sorted(nearest))}." if nearest else "See the plan for why."
@@ -132,7 +157,7 @@ def _first_that_can_be_built(plan: WorkloadPlan, target: Target, today: date) ->
             continue
         text, wrong = _checked_text(plan, candidate, target, today)
         if not wrong:
-            return candidate, text, [*_unbuilt_words(unbuilt), *passed_over]
+            return Choice(candidate, text, (*_unbuilt_words(unbuilt), *passed_over))
         passed_over.append(f"{row.instance_type} is passed over: {wrong[0].message} {wrong[0].remedy}".strip())
         # The best one's problems stand for the others'.
         problems = problems or [
@@ -157,7 +182,10 @@ def _checked_text(plan: WorkloadPlan, candidate: Candidate, target: Target, toda
     """The file's text, and what ``gpuyard check`` would say against it."""
     cloud = candidate.instance_type.cloud
     region = next(name for name in plan.request.regions if zone_belongs_to(target.zone, name, cloud))
-    text = stack_file_text(plan, candidate, StackPlace(region, target.zone, target.environment, target.name), today)
+    place = StackPlace(region, target.zone, target.environment, target.name, target.second_region)
+    first = editor_line(target.path)
+    text = "" if first is None else f"{first}\n"
+    text += stack_file_text(plan, candidate, place, today, target.command)
     with TemporaryDirectory() as folder:
         trial = Path(folder, target.path.name)
         trial.write_text(text, encoding="utf-8")
@@ -166,21 +194,6 @@ def _checked_text(plan: WorkloadPlan, candidate: Candidate, target: Target, toda
         except SpecError as error:
             return text, list(error.problems)
     return text, []
-
-
-def _write_whole(path: Path, text: str) -> None:
-    # Through a link the file itself is written, not the link.
-    path = path.resolve()
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        with suppress(FileNotFoundError):
-            part.unlink()
 
 
 def _path_problems(path: Path, *, force: bool) -> list[Problem]:

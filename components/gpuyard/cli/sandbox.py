@@ -1,9 +1,12 @@
-"""What the sandbox commands do: check first, then let the engine show its own work, then say what it was."""
+"""What the sandbox commands do: check first, then show the engine's work as it goes on, then say what it was."""
 
 import json
+import os
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,9 @@ from gpuyard.spec.stack_file import read_stack_file
 _console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 200)
 _POLICY_FOLDER = "policies"
 _OWN_PROJECT = "gpuyard"
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_UPDATES = ("Updating (", "Refreshing (", "Destroying (")
+_SECTIONS = ("Diagnostics:", "Policies:", "Outputs:", "Resources:")
 _PARTS = ("network", "node_pool", "file_system", "checkpoints", "snapshots")
 
 
@@ -35,13 +41,11 @@ def up(root: Path, stack: str, policy_pack: Path | None, folder: Path | None = N
     """Create or update a stack; returns the exit code."""
     session, plan = _prepared(root, stack, policy_pack, folder)
     _introduce(stack, plan, session)
-    outcome = session.run(stack, "up", "--yes", *_quiet())
+    outcome = _run(session, stack, "up", "--yes")
     if _failed(outcome):
         _console.print(f"\nThe update of '{stack}' did not succeed (engine exit code {outcome.code}).", style="red")
         return 1
-    if not _interactive():
-        # On a terminal the engine has drawn the tree itself.
-        _show_tree(session.workspace.state(stack).get("resources", []))
+    _show_tree(session.workspace.state(stack).get("resources", []))
     _closing(stack, plan, session.workspace)
     return 0
 
@@ -50,13 +54,13 @@ def preview(root: Path, stack: str, policy_pack: Path | None, folder: Path | Non
     """Show what an update would do; returns the exit code."""
     session, plan = _prepared(root, stack, policy_pack, folder)
     _introduce(stack, plan, session)
-    return int(_failed(session.run(stack, "preview", *_quiet())))
+    return int(_failed(_run(session, stack, "preview")))
 
 
 def refresh(root: Path, stack: str, folder: Path | None = None) -> int:
     """Compare record and simulated cloud; returns the exit code."""
     session = _session(read_project(root), stack, [], folder=folder)
-    return int(_failed(session.run(stack, "refresh", "--yes", *_quiet())))
+    return int(_failed(_run(session, stack, "refresh", "--yes")))
 
 
 def destroy(root: Path, stack: str, folder: Path | None = None) -> int:
@@ -73,7 +77,7 @@ def destroy(root: Path, stack: str, folder: Path | None = None) -> int:
         )
         if _failed(session.run_state(stack, "unprotect", "--all", "--yes")):
             return 1
-    if _failed(session.run(stack, "destroy", "--yes", "--remove", *_quiet())):
+    if _failed(_run(session, stack, "destroy", "--yes", "--remove")):
         return 1
     _console.print(f"Stack '{stack}' is gone from the sandbox.")
     return 0
@@ -88,21 +92,48 @@ def outputs(root: Path, stack: str, folder: Path | None = None) -> int:
     return 0
 
 
-def _prepared(
-    root: Path, stack: str, policy_pack: Path | None, folder: Path | None
-) -> tuple[Session, ClusterPlan | None]:
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A stack whose file is right: its project, its plan (None for a program of others), and what judges it."""
+
+    project: Project
+    plan: ClusterPlan | None
+    packs: tuple[Path, ...]
+
+
+def checked(root: Path, stack: str, policy_pack: Path | None) -> Checked:
+    """A stack, checked before anything is started.
+
+    Args:
+        root: Folder of the project.
+        stack: The stack.
+        policy_pack: Folder of a policy pack; the project's own when left out.
+
+    Returns:
+        What is known before any engine runs.
+
+    Raises:
+        SpecError: Project, stack file or policy pack cannot be used.
+    """
     project = read_project(root)
     path = project.stack_file(stack)
     file = read_stack_file(path, _shown(path))
-    # Any other program of Pulumi's runs in the sandbox too; only gpuyard's own cannot do without a description.
+    # Any other program of Pulumi's runs too; only gpuyard's own cannot do without a description.
     described = file.cluster is not None or project.name == _OWN_PROJECT
     plan = check_stack_file(file, stack) if described else None
     packs = [policy_pack or project.root / _POLICY_FOLDER]
     if policy_pack is not None and not (policy_pack / "PulumiPolicy.yaml").is_file():
         raise SpecError([Problem((), f"{policy_pack} is no policy pack: it has no PulumiPolicy.yaml.")])
-    packs = [pack.resolve() for pack in packs if (pack / "PulumiPolicy.yaml").is_file()]
-    modules = [] if plan is None else [f"gpuyard.clouds.{plan.place.cloud}.{part}" for part in _PARTS]
-    return _session(project, stack, packs, ["gpuyard.resources.cluster", *modules] if modules else [], folder), plan
+    return Checked(project, plan, tuple(pack.resolve() for pack in packs if (pack / "PulumiPolicy.yaml").is_file()))
+
+
+def _prepared(
+    root: Path, stack: str, policy_pack: Path | None, folder: Path | None
+) -> tuple[Session, ClusterPlan | None]:
+    found = checked(root, stack, policy_pack)
+    modules = [] if found.plan is None else [f"gpuyard.clouds.{found.plan.place.cloud}.{part}" for part in _PARTS]
+    needed = ["gpuyard.resources.cluster", *modules] if modules else []
+    return _session(found.project, stack, found.packs, needed, folder), found.plan
 
 
 def _session(
@@ -115,7 +146,7 @@ def _session(
 def _failed(outcome: Outcome) -> bool:
     """Whether a run failed; what it said unseen, such as that a stack could not be made, is shown then."""
     if outcome.code != 0 and outcome.output:
-        _console.print(escape(outcome.output))
+        print(outcome.output)
     return outcome.code != 0
 
 
@@ -126,18 +157,50 @@ def _shown(path: Path) -> str:
         return str(path)
 
 
-def _quiet() -> list[str]:
-    return [] if _interactive() else ["--suppress-progress"]
+def _run(session: Session, stack: str, verb: str, *flags: str) -> Outcome:
+    """Run a verb of the engine: with live progress on a terminal, else as the engine prints it."""
+    flags = (*flags, "--suppress-progress")
+    if not is_watched():
+        return session.run(stack, verb, *flags)
+    from gpuyard.cli.progress import run_with_progress
+
+    colour = [] if "NO_COLOR" in os.environ else ["--color", "always"]
+    outcome = run_with_progress(session, stack, verb, *flags, *colour, console=_console)
+    if outcome.code == 0:
+        # What an update did, progress has shown; what a preview would do is what it was asked for.
+        print(outcome.output if verb == "preview" else result_of(outcome.output))
+    return outcome
 
 
-def _interactive() -> bool:
-    """Whether the engine draws a living tree: it asks for a terminal on both sides."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
+def result_of(output: str) -> str:
+    """What the engine says at the end of an update, after the resources: policies, diagnostics, outputs, counts.
+
+    Args:
+        output: Everything that it printed, with colours or without.
+
+    Returns:
+        The end of it; all of it where no end can be told.
+    """
+    lines = output.splitlines()
+    plain = [_COLOURS.sub("", line) for line in lines]
+    began = max((place for place, line in enumerate(plain) if line.startswith(_UPDATES)), default=0)
+    ends = [place for place, line in enumerate(plain) if place >= began and line.rstrip() in _SECTIONS]
+    return "\n".join(lines[ends[0] :] if ends else lines)
+
+
+def is_watched() -> bool:
+    """Whether somebody looks on, at a terminal that can redraw a line."""
+    return sys.stdin.isatty() and _console.is_terminal and not _console.is_dumb_terminal
 
 
 def _introduce(stack: str, plan: ClusterPlan | None, session: Session) -> None:
     engine = session.workspace.engine
     _console.print(f"[bold]{stack}[/bold] on Pulumi v{engine.version} ({engine.origin}), against simulated providers")
+    show_plan(plan)
+
+
+def show_plan(plan: ClusterPlan | None) -> None:
+    """Say what is going to be built, and why so; nothing of a program of others."""
     for pool in () if plan is None else plan.node_pools:
         size = str(pool.max_nodes) if pool.min_nodes == pool.max_nodes else f"{pool.min_nodes} to {pool.max_nodes}"
         types = ", ".join(row.instance_type for row in pool.instance_types)
@@ -177,12 +240,15 @@ def _short_type(token: str) -> str:
 def _closing(stack: str, plan: ClusterPlan | None, workspace: Workspace) -> None:
     cloud = "cloud" if plan is None else plan.place.cloud
     root = _shown(workspace.project.root)
-    remove = f"gpuyard destroy {stack} -C {escape(root)}" if plan is None else f"make destroy STACK={stack}"
+    # Only gpuyard's own project has its Makefile.
+    own = plan is not None and workspace.project.name == _OWN_PROJECT
+    remove = f"make destroy STACK={stack}" if own else f"gpuyard destroy {stack} -C {escape(root)}"
     _console.print(
         f"\n[green]Done, in the sandbox:[/green] the real Pulumi engine ran '{stack}' against [bold]simulated[/bold] "
         f"{cloud} providers. Nothing exists in any cloud and nothing costs.\n"
         f"State: {escape(_shown(workspace.folder))}\n"
         "To run it against the cloud:\n"
         f"  1. {cloud} credentials in the environment;  2. a backend: pulumi login;  3. pulumi up -s {stack}\n"
+        f"     or, with the rules and live progress: gpuyard up {stack} --no-sandbox\n"
         f"Remove it from the sandbox: {remove}"
     )

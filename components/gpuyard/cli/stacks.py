@@ -1,4 +1,4 @@
-"""``gpuyard up``, ``preview``, ``refresh``, ``destroy``, ``outputs`` and ``engine``: stacks in the sandbox."""
+"""The commands on stacks: ``gpuyard up``, ``preview``, ``refresh``, ``destroy``, ``outputs``, and ``engine``."""
 
 from importlib import import_module
 from pathlib import Path
@@ -24,31 +24,62 @@ Folder = Annotated[
         show_default=".sandbox in the project",
     ),
 ]
+NoSandbox = Annotated[
+    bool, typer.Option("--no-sandbox", help="Use the stack's own backend and the real cloud: it costs money.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing. The sandbox never asks.")]
 HERE = Path()
 
 
-def up(stack: Stack, project: Root = HERE, policy_pack: Policies = None, folder: Folder = None) -> None:
-    """Create or update a stack in the sandbox."""
+def up(
+    stack: Stack,
+    project: Root = HERE,
+    policy_pack: Policies = None,
+    folder: Folder = None,
+    no_sandbox: NoSandbox = False,
+    yes: Yes = False,
+) -> None:
+    """Create or update a stack, in the sandbox unless told otherwise."""
+    if no_sandbox:
+        raise typer.Exit(_real_cloud(folder).run("up", project, stack, policy_pack, yes=yes))
     raise typer.Exit(_sandbox().up(project, stack, policy_pack, folder))
 
 
-def preview(stack: Stack, project: Root = HERE, policy_pack: Policies = None, folder: Folder = None) -> None:
-    """Show what an update would do in the sandbox."""
+def preview(
+    stack: Stack,
+    project: Root = HERE,
+    policy_pack: Policies = None,
+    folder: Folder = None,
+    no_sandbox: NoSandbox = False,
+) -> None:
+    """Show what an update would do, in the sandbox unless told otherwise."""
+    if no_sandbox:
+        raise typer.Exit(_real_cloud(folder).run("preview", project, stack, policy_pack))
     raise typer.Exit(_sandbox().preview(project, stack, policy_pack, folder))
 
 
-def refresh(stack: Stack, project: Root = HERE, folder: Folder = None) -> None:
-    """Compare a stack's record with what exists in the simulated cloud."""
+def refresh(
+    stack: Stack, project: Root = HERE, folder: Folder = None, no_sandbox: NoSandbox = False, yes: Yes = False
+) -> None:
+    """Compare a stack's record with what exists in the simulated cloud, or the real one."""
+    if no_sandbox:
+        raise typer.Exit(_real_cloud(folder).run("refresh", project, stack, yes=yes))
     raise typer.Exit(_sandbox().refresh(project, stack, folder))
 
 
-def destroy(stack: Stack, project: Root = HERE, folder: Folder = None) -> None:
-    """Remove everything of a stack from the sandbox."""
+def destroy(
+    stack: Stack, project: Root = HERE, folder: Folder = None, no_sandbox: NoSandbox = False, yes: Yes = False
+) -> None:
+    """Remove everything of a stack, from the sandbox unless told otherwise."""
+    if no_sandbox:
+        raise typer.Exit(_real_cloud(folder).run("destroy", project, stack, yes=yes))
     raise typer.Exit(_sandbox().destroy(project, stack, folder))
 
 
-def outputs(stack: Stack, project: Root = HERE, folder: Folder = None) -> None:
+def outputs(stack: Stack, project: Root = HERE, folder: Folder = None, no_sandbox: NoSandbox = False) -> None:
     """Print a stack's outputs as JSON."""
+    if no_sandbox:
+        raise typer.Exit(_real_cloud(folder).outputs(project, stack))
     raise typer.Exit(_sandbox().outputs(project, stack, folder))
 
 
@@ -63,3 +94,12 @@ def engine() -> None:
 def _sandbox() -> Any:
     """What the commands do; it brings Pulumi with it."""
     return import_module("gpuyard.cli.sandbox")
+
+
+def _real_cloud(folder: Path | None) -> Any:
+    """What the commands do without the sandbox."""
+    if folder is not None:
+        from gpuyard.spec.problems import Problem, SpecError
+
+        raise SpecError([Problem(("--sandbox",), "contradicts '--no-sandbox'.", "Leave one of them out.")])
+    return import_module("gpuyard.cli.real_cloud")

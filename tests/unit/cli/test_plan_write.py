@@ -1,6 +1,7 @@
 """``gpuyard plan --write``."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -195,7 +196,7 @@ def test_a_write_that_fails_leaves_the_old_file_whole(stack: Path, monkeypatch: 
     def full(descriptor: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(plan_write.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     result = CliRunner().invoke(app, [*LORA, "--force", "--write", str(stack)])
     assert isinstance(result.exception, OSError)
     assert stack.read_text() == "mine"

@@ -21,12 +21,16 @@ _WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class StackPlace:
-    """Where a stack is built: region, zone, kind of environment, and a name (None: the stack's)."""
+    """Where a stack is built: region, zone, kind of environment, and a name (None: the stack's).
+
+    ``second_region`` receives copies of checkpoints and snapshots; None for no copies.
+    """
 
     region: str
     zone: str
     environment: str
     name: str | None = None
+    second_region: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,9 @@ class FileSystemSize:
     data_gb: float | None
 
 
-def stack_file_text(plan: WorkloadPlan, candidate: Candidate, place: StackPlace, on: date) -> str:
+def stack_file_text(
+    plan: WorkloadPlan, candidate: Candidate, place: StackPlace, on: date, command: str = "gpuyard plan"
+) -> str:
     """A stack file for one candidate.
 
     Args:
@@ -46,11 +52,12 @@ def stack_file_text(plan: WorkloadPlan, candidate: Candidate, place: StackPlace,
         candidate: What is to be built.
         place: Where.
         on: The day of writing.
+        command: The command that writes it.
 
     Returns:
         YAML with a comment above each choice.
     """
-    head = _comment(0, f"Written by 'gpuyard plan' on {on.isoformat()}. {candidate.reasons[0]}")
+    head = _comment(0, f"Written by '{command}' on {on.isoformat()}. {candidate.reasons[0]}")
     return "\n".join([*head, *_lines(plan, candidate, place)]) + "\n"
 
 
@@ -102,8 +109,10 @@ def _lines(plan: WorkloadPlan, candidate: Candidate, place: StackPlace) -> Itera
     yield from _pool(plan, candidate)
     if candidate.storage is None:
         yield from _comment(4, "A served model keeps nothing: no file system, checkpoints or snapshots.")
-        return
-    yield from _storage(plan, candidate, candidate.storage)
+    else:
+        yield from _storage(plan, candidate, candidate.storage, place.second_region)
+    yield from _comment(4, "Idle GPUs are seen. Who is to hear of it: 'notify: [you@example.com]'.")
+    yield "    monitoring: {}"
 
 
 def _pool(plan: WorkloadPlan, candidate: Candidate) -> Iterator[str]:
@@ -151,7 +160,7 @@ def _reserved_words(cloud: str) -> str:
     return f"Bought capacity has an id: with it, write 'purchase: reserved' and 'reservation: {{id: {example}}}'."
 
 
-def _storage(plan: WorkloadPlan, candidate: Candidate, need: StorageNeed) -> Iterator[str]:
+def _storage(plan: WorkloadPlan, candidate: Candidate, need: StorageNeed, second_region: str | None) -> Iterator[str]:
     row = candidate.instance_type
     size = file_system_size(plan, need, row.cloud)
     data = "" if size.data_gb is None else f"{_gb(size.data_gb)} of data and "
@@ -175,6 +184,8 @@ def _storage(plan: WorkloadPlan, candidate: Candidate, need: StorageNeed) -> Ite
     )
     yield "    checkpoints:"
     yield f"      keep_days: {CHECKPOINT_KEEP_DAYS}"
+    if second_region is not None:
+        yield f"      replicate_to: {second_region}"
     if limit_values(row.cloud, "snapshot_pool_kinds"):
         what = "No snapshots: a schedule of this cloud reaches data disks only. Give 'data_disk_gib' to the pool first."
         yield from _comment(4, what)
@@ -183,6 +194,8 @@ def _storage(plan: WorkloadPlan, candidate: Candidate, need: StorageNeed) -> Ite
     yield "    snapshots:"
     yield f"      every_hours: {SNAPSHOT_EVERY_HOURS}"
     yield f"      keep_days: {SNAPSHOT_KEEP_DAYS}"
+    if second_region is not None:
+        yield f"      copy_to: {second_region}"
 
 
 def _cost_words(candidate: Candidate) -> str:
