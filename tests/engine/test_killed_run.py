@@ -16,12 +16,12 @@ import pytest
 
 from tests.engine.conftest import Sandbox, child_environment, created
 
-STACK = "aws-prod"
+STACK = "aws-dev"
 # What it is made of.
-THINGS = 101
+THINGS = 51
 
 
-@pytest.mark.parametrize("after", [1, 40, 80])
+@pytest.mark.parametrize("after", [1, 20, 40])
 @pytest.mark.parametrize("victim", ["engine", "everything"])
 def test_killing_an_up_half_way_and_running_it_again(sandbox: Sandbox, after: int, victim: str) -> None:
     process = _start_up(sandbox.root, latency_ms=30)
