@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from gpuyard_policy.facts.among import Among
+from gpuyard_policy.facts.jobs import with_jobs
 from gpuyard_policy.facts.model import (
     AlarmFact,
     BudgetFact,
@@ -54,7 +55,7 @@ def collect_facts(records: Iterable[Record]) -> Facts:
         except Exception as error:  # noqa: BLE001 - one odd resource must not silence the judgement of the others
             problems.append((record.urn, f"{type(error).__name__}: {error}"))
     return Facts(
-        node_pools=tuple(found[NodePoolFact]),
+        node_pools=with_jobs(found[NodePoolFact], among),
         storage=tuple(found[StorageFact]),
         disks=tuple(found[DiskFact]),
         schedules=tuple(found[SnapshotScheduleFact]),

@@ -103,6 +103,8 @@ class NodePoolFact:
         handles_interruption: Whether somebody or something is told before a machine is taken away.
         elastic: Whether the number of machines changes by itself.
         taints: Keys of the taints of a Kubernetes pool; None for machines that are no Kubernetes nodes.
+        job_nodes: Machines that work on one job together with this single one, itself among them; None where the
+            machines of this fact are all.
     """
 
     urn: str
@@ -128,6 +130,7 @@ class NodePoolFact:
     handles_interruption: bool | Unknown = NOT_READ
     elastic: bool | Unknown = NOT_READ
     taints: tuple[str, ...] | None | Unknown = None
+    job_nodes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from gpuyard_policy.rules.judging import (
     better_type,
     failed,
     fault_of,
+    is_alone,
     nodes_max_of,
     on_pools,
     parameters_of,
@@ -58,7 +59,7 @@ def _nvlink_fault(pool: NodePoolFact, task: str, row: InstanceType) -> str | Non
             f"{row.gpu_interconnect} only: gradients would crawl between them. Use a type with NVLink or "
             f"NVSwitch{better_type(pool.cloud, _is_nvswitch_node)}, or one GPU a job."
         )
-    if task not in ONE_JOB_ON_ALL_NODES or pool.nodes_max == 1:
+    if task not in ONE_JOB_ON_ALL_NODES or is_alone(pool):
         return None
     nodes = nodes_max_of(pool)
     if nodes <= 1:

@@ -13,6 +13,7 @@ from gpuyard_policy.rules.judging import (
     each,
     failed,
     fault_of,
+    is_alone,
     is_one_job_on_several_nodes,
     known,
     nodes_max_of,
@@ -143,7 +144,7 @@ def _group_open(context: Context) -> Iterable[Finding]:
 
 def _judge_group(pool: NodePoolFact, groups: dict[str, SecurityGroupFact]) -> Answer:
     interfaces = known(pool.rdma_interfaces, f"whether RDMA is switched on for pool '{pool.name}'")
-    if not interfaces or pool.nodes_max == 1:
+    if not interfaces or is_alone(pool):
         return passed("no RDMA between nodes.")
     kind = _rdma_of(pool)
     if kind not in _IN_THE_NETWORK:

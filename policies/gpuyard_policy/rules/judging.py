@@ -168,11 +168,18 @@ def is_one_job_on_several_nodes(context: Context, pool: NodePoolFact) -> bool:
 
 
 def nodes_max_of(pool: NodePoolFact) -> int:
-    """The most nodes that a pool may have."""
+    """The most nodes that may work on the job of a pool."""
+    if pool.job_nodes is not None:
+        return pool.job_nodes
     nodes = known(pool.nodes_max, f"how many nodes pool '{pool.name}' has")
     if nodes is None:
         raise CannotTellError(f"cannot tell how many nodes pool '{pool.name}' has: the resource does not say.")
     return nodes
+
+
+def is_alone(pool: NodePoolFact) -> bool:
+    """Whether a pool is known to be one node that works by itself."""
+    return (pool.job_nodes or pool.nodes_max) == 1
 
 
 def types_of(pool: NodePoolFact) -> tuple[str, ...]:

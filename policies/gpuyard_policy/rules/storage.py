@@ -172,7 +172,7 @@ def _need_of(context: Context, pool: NodePoolFact) -> float:
     names = () if isinstance(pool.instance_types, Unknown) else pool.instance_types
     rows = [instance_type(pool.cloud, name) for name in names]
     gpus = max((row.gpu_count or 0 for row in rows if row is not None), default=0)
-    nodes = pool.nodes_max if task in ONE_JOB_ON_ALL_NODES else 1
+    nodes = (pool.job_nodes or pool.nodes_max) if task in ONE_JOB_ON_ALL_NODES else 1
     if not isinstance(task, str) or not isinstance(parameters, float) or not isinstance(nodes, int):
         return 0.0
     return _checkpoint_mb_per_s(task, parameters, gpus * nodes)
