@@ -156,7 +156,7 @@ STORE = """
 """
 
 
-def test_a_bucket_that_is_called_after_its_component_stays_when_that_is_renamed(program: Callable[..., Sandbox]) -> None:
+def test_a_bucket_called_after_its_component_stays_when_that_is_renamed(program: Callable[..., Sandbox]) -> None:
     """COS gives no name: the component does, and the first one stays."""
     sandbox = program(STORE.format(name="first"), policies=False)
     up(sandbox, "test")

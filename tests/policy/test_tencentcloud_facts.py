@@ -724,7 +724,7 @@ def event_loop_to_render_in() -> Iterator[None]:
 
 @pytest.mark.usefixtures("event_loop_to_render_in")
 def test_the_facts_of_gpuyards_own_pools_are_what_was_asked_for():
-    spot = pool(*as_records(rendered({**SPOT, "on_demand_nodes": 0})))
+    spot = pool(*as_records(rendered({**SPOT, "on_demand_nodes": 0}, {"checkpoints": {"keep_days": 7}})))
     assert (spot.purchase, spot.spot_price_limit, spot.elastic) == ("spot", 2.5, True)
     assert (spot.handles_interruption, spot.public_address) == (True, False)
     assert (spot.nodes_min, spot.nodes_max, spot.region) == (1, 8, REGION)

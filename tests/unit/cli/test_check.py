@@ -55,8 +55,8 @@ def test_all_stacks_are_checked_in_processes_of_their_own_and_one_that_fails_hid
     found = {one["stack"]: one for one in done.data["stacks"]}
     assert list(found) == ["broken", "one", "two"]
     assert found["broken"]["problems"] == ["__main__.py:4: the program failed: RuntimeError: no such luck"]
-    assert {one["resource"] for one in found["one"]["findings"]} == {"one", "trial-one"}
-    assert {one["resource"] for one in found["two"]["findings"]} == {"two", "trial-two"}, (
+    assert {one["resource"] for one in found["one"]["findings"]} == {"one", "the stack", "trial-one"}
+    assert {one["resource"] for one in found["two"]["findings"]} == {"two", "the stack", "trial-two"}, (
         "no stack sees what another one did"
     )
     named = check("two", "--format", "json", cwd=root)

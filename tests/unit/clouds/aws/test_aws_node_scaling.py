@@ -44,7 +44,8 @@ def test_br_046_the_size_is_left_to_the_scaler(with_desired: bool, prod_with: Pr
     group = rendered.of_pool("Group", "prepare")
     assert set(group.request.ignoreChanges) == {"desiredCapacity", "initialLifecycleHooks"}
     assert group.inputs.get("desiredCapacity") == (2 if with_desired else None)
-    assert list(rendered.of_pool("Group").request.ignoreChanges) == ["initialLifecycleHooks"], "a fixed pool's size is the plan's"
+    # The size of a fixed pool is the plan's.
+    assert list(rendered.of_pool("Group").request.ignoreChanges) == ["initialLifecycleHooks"]
 
 
 def test_on_demand_nodes_are_bought_before_any_spot():
