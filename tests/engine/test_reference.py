@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import pytest
@@ -12,7 +14,6 @@ import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from gpuyard.bootstrap import alicloud, tencentcloud
 from gpuyard.catalog.file_stores import ParallelFileSystem, object_storage_classes, parallel_file_systems
 from gpuyard.catalog.limits import limit
 from gpuyard.planning.alicloud.file_system_kinds import classes_of
@@ -24,6 +25,7 @@ from gpuyard.spec.problems import SpecError
 from gpuyard.spec.stack_file import read_stack_file
 from tests.engine.conftest import REPOSITORY
 
+TEMPLATES = Path(str(files("gpuyard.bootstrap") / "templates"))
 AWS, OTHERS = "aws", ("alicloud", "tencentcloud")
 PAGES = {cloud: (REPOSITORY / "docs" / f"{cloud}.md").read_text() for cloud in (AWS, *OTHERS)}
 # Of other clouds; AWS refuses 'purchase: prepaid'.
@@ -96,33 +98,10 @@ def built_file_systems(cloud: str) -> list[ParallelFileSystem]:
     return [parallel_file_systems(cloud)[one.words] for one in classes_of("cpfs")]
 
 
-def node_scripts(cloud: str) -> set[str]:
-    """Every script that a node can be given."""
-    if cloud == "tencentcloud":
-        mount = tencentcloud.TurboMount("10.0.0.1", "tree")
-        setup = tencentcloud.NodeSetup(
-            "pool",
-            "ap-beijing",
-            "580",
-            fabric_manager=True,
-            rdma=True,
-            scratch=True,
-            data_disk=True,
-            file_system=mount,
-            elastic=True,
-            spot=True,
-        )
-        paths = set(tencentcloud.node_files(setup))
-    else:
-        nfs = alicloud.NfsMount("cpfs", "/share")
-        paths = {
-            path
-            for rdma in ("erdma", "roce")
-            for path in alicloud.node_files(
-                alicloud.NodeSetup("pool", "cn-beijing", rdma=rdma, data_disk=True, file_system=nfs)
-            )
-        }
-    return {path.rsplit("/", 1)[-1] for path in paths if "/parts/" in path}
+def node_scripts(cloud: str | None) -> set[str]:
+    """The parts of one cloud's nodes, or those of every node."""
+    folder = TEMPLATES if cloud is None else TEMPLATES / cloud
+    return {path.name for path in folder.glob("[0-9][0-9]-*.sh")}
 
 
 def cluster_of(stack: str) -> dict[str, Any]:
@@ -254,9 +233,14 @@ def test_every_tier_is_there_with_its_class_and_what_is_billed_at_least(cloud: s
     assert {row.source for row in classes} <= set(rows(r"^Source: (.*)$", cloud))
 
 
-@pytest.mark.parametrize("cloud", OTHERS)
+@pytest.mark.parametrize("cloud", PAGES)
 def test_every_script_of_a_node_is_there_in_its_order(cloud: str) -> None:
     assert rows(SCRIPTS, cloud) == sorted(node_scripts(cloud))
+
+
+def test_every_part_of_every_node_is_told() -> None:
+    page = (REPOSITORY / "docs" / "node.md").read_text()
+    assert {name for name in node_scripts(None) if f"`{name.removesuffix('.sh')}`" not in page} == set()
 
 
 @pytest.mark.parametrize(

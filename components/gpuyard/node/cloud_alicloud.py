@@ -96,7 +96,8 @@ def complete(which: str, result: str, hook: str) -> str:
 def _oss_options() -> List[str]:
     region, role = settings.value("REGION"), metadata.Client("alicloud").must(_ROLE)
     inside = f"https://oss-{region}-internal.aliyuncs.com"
-    return ["--mode", "EcsRamRole", "--ecs-role-name", role, "--region", region, "-e", inside]
+    # The mode without 'Ali-' asks the metadata without a token, which hardened metadata refuses.
+    return ["--mode", "Ali-EcsRamRole", "--ecs-role-name", role, "--region", region, "-e", inside]
 
 
 def _events(answer: Any) -> Iterator[Dict[str, Any]]:

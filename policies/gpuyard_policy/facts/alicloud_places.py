@@ -1,11 +1,10 @@
 """Where resources of Alibaba Cloud are, and which others name them."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from gpuyard.catalog import regions, zone_belongs_to
-from gpuyard_policy.facts.among import NAMING_PROPERTIES, Among
+from gpuyard_policy.facts.among import NAMING_PROPERTIES, Among, naming
 from gpuyard_policy.facts.model import Record, Unknown
 from gpuyard_policy.facts.reading import as_list, as_number, as_text, first_unknown, items_of
 
@@ -43,7 +42,7 @@ def region_of(record: Record, among: Among) -> str | Unknown:
 
 def linked(record: Record, property_name: str, among: Among, *types: str) -> list[Record]:
     """Resources of some types one property of which names a resource: by where its value comes from, or in text."""
-    index = among.once((CLOUD, "linked", property_name, types), lambda: _index(property_name, among, types))
+    index = among.once((CLOUD, "linked", property_name, types), lambda: naming(property_name, among, types))
     keys = [record.urn, *(record.props.get(key) for key in NAMING_PROPERTIES)]
     found = {one.urn: one for key in keys if isinstance(key, str) and key for one in index.get(key, ())}
     return list(found.values())
@@ -68,18 +67,12 @@ def _zones_of_switches(record: Record, key: str, among: Among) -> tuple[list[str
     switches = named_by(record, key, among, *SWITCHES)
     zones = [as_text(switch.props.get(zone)) for switch in switches for zone in _ZONE_KEYS]
     unknown: list[Any] = [zone for zone in zones if isinstance(zone, Unknown)]
-    if not among.behind(record, key, *SWITCHES):
+    behind = among.behind(record, key, *SWITCHES)
+    if not behind:
         unknown += [ids, *items_of(ids)]
-    unknown += [ELSEWHERE for one in items_of(ids) if isinstance(one, str) and not among.called(one, *SWITCHES)]
+    # While an update runs, the engine tells what a value comes from, and no resource's own id.
+    strange = [one for one in items_of(ids) if not among.called(one, *SWITCHES)]
+    without_id = [one for one in behind if not isinstance(one.props.get("id"), str)]
+    if len(strange) > len(without_id) and any(isinstance(one, str) for one in strange):
+        unknown.append(ELSEWHERE)
     return [zone for zone in zones if isinstance(zone, str) and zone], unknown
-
-
-def _index(property_name: str, among: Among, types: tuple[str, ...]) -> Mapping[str, list[Record]]:
-    index: dict[str, list[Record]] = defaultdict(list)
-    for other in among.of_type(*types):
-        for urn in other.depends_on.get(property_name, ()):
-            index[urn].append(other)
-        value = other.props.get(property_name)
-        if isinstance(value, str) and value:
-            index[value].append(other)
-    return index

@@ -66,3 +66,15 @@ class Among(Mapping[str, Record]):
         if key not in self._once:
             self._once[key] = build()
         return self._once[key]
+
+
+def naming(property_name: str, among: Among, types: tuple[str, ...]) -> Mapping[str, list[Record]]:
+    """Resources of some types by what one property of theirs names: the URN that it comes from, and its plain text."""
+    index: dict[str, list[Record]] = defaultdict(list)
+    for other in among.of_type(*types):
+        for urn in other.depends_on.get(property_name, ()):
+            index[urn].append(other)
+        value = other.props.get(property_name)
+        if isinstance(value, str) and value:
+            index[value].append(other)
+    return index

@@ -1,11 +1,10 @@
 """Where AWS resources are, and what joins them."""
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from gpuyard_policy.facts.among import NAMING_PROPERTIES, Among
+from gpuyard_policy.facts.among import NAMING_PROPERTIES, Among, naming
 from gpuyard_policy.facts.model import Record, Unknown
 from gpuyard_policy.facts.reading import as_list, as_tags, as_text, first_unknown, items_of, merged, parsed, read
 
@@ -58,7 +57,7 @@ def tags_of(record: Record) -> Mapping[str, Any] | Unknown:
 
 def linked(record: Record, property_name: str, among: Among, *types: str) -> list[Record]:
     """Resources of some types one property of which names a resource: by where its value comes from, or in text."""
-    index = among.once(("linked", property_name, types), lambda: _index(property_name, among, types))
+    index = among.once(("linked", property_name, types), lambda: naming(property_name, among, types))
     keys = [record.urn, *(record.props.get(key) for key in NAMING_PROPERTIES)]
     found = {one.urn: one for key in keys if isinstance(key, str) and key for one in index.get(key, ())}
     return list(found.values())
@@ -129,14 +128,3 @@ def _zone(subnet: Record) -> str | Unknown:
     if zone is None:
         zone = as_text(subnet.props.get("availabilityZoneId"))
     return Unknown(f"subnet '{subnet.name}' names no zone") if zone is None else zone
-
-
-def _index(property_name: str, among: Among, types: tuple[str, ...]) -> Mapping[str, list[Record]]:
-    index: dict[str, list[Record]] = defaultdict(list)
-    for other in among.of_type(*types):
-        for urn in other.depends_on.get(property_name, ()):
-            index[urn].append(other)
-        value = other.props.get(property_name)
-        if isinstance(value, str) and value:
-            index[value].append(other)
-    return index

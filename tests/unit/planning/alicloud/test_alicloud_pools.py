@@ -97,8 +97,8 @@ def test_the_image_boots_as_the_machine_does(name: str, pattern: str, ali_pool: 
 @pytest.mark.parametrize(
     ("name", "image", "mode", "other"),
     [
-        (EX, "aliyun-linux-3", "BIOS", "aliyun-linux-3-uefi"),
-        ("ecs.ebmgn7e.32xlarge", "aliyun-linux-3-uefi", "UEFI", "aliyun-linux-3"),
+        (EX, "aliyun-linux-3", "BIOS", "aliyun-linux-3-uefi, ubuntu-22.04-uefi"),
+        ("ecs.ebmgn7e.32xlarge", "aliyun-linux-3-uefi", "UEFI", "aliyun-linux-3, ubuntu-22.04, ubuntu-24.04"),
     ],
 )
 def test_an_image_that_the_machine_cannot_boot_is_refused(
