@@ -284,6 +284,26 @@ def test_an_image_that_cannot_be_pulled_fails_the_node(machine: Machine) -> None
     assert "gave up: docker pull -q ghcr.io/x/y:2" in done.stderr
 
 
+# --- checkpoints and the watcher
+
+
+def test_the_watcher_starts_and_finds_the_folder_of_checkpoints(machine: Machine) -> None:
+    folder = machine.root / "checkpoints"
+    machine.env(GPUYARD_CHECKPOINT_DIR=str(folder))
+    machine.fake("systemctl")
+    assert machine.run("70-watch.sh").returncode == 0
+    assert folder.stat().st_mode & 0o7777 == 0o1777, "jobs of any user write there"
+    assert machine.run("70-watch.sh").returncode == 0
+    assert machine.called("systemctl") == ["enable --now gpuyard-watcher.service"] * 2
+
+
+def test_a_folder_of_checkpoints_is_not_made_where_its_file_system_is_not(machine: Machine) -> None:
+    machine.env(GPUYARD_CHECKPOINT_DIR=str(machine.root / "fsx" / "checkpoints"))
+    machine.fake("systemctl")
+    assert machine.run("70-watch.sh").returncode != 0
+    assert machine.called("systemctl") == []
+
+
 # --- JupyterLab
 
 
