@@ -11,7 +11,7 @@ UV     := 0.13.9
 # What every run imports is compiled once, here: some machines keep Python from doing so itself.
 WARM   := pulumi pulumi_aws pulumi_policy grpc google opentelemetry pydantic typer rich ruamel yaml semver
 
-.PHONY: help setup engine up preview refresh destroy outputs test lint format unit bench lock clean
+.PHONY: help setup engine up preview refresh destroy outputs test lint format unit bench docs component-schema lock clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p' Makefile | head -3
@@ -66,10 +66,19 @@ bench: setup
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/check.py $(if $(CHECKOV),--checkov $(CHECKOV))
 
+docs: setup
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html; with search: python3 -m http.server -d site"
+
+# What other languages see of the components, and what editors know of a stack file.
+component-schema: setup
+	$(BIN)/python -m gpuyard.provider > components/schema.json
+	$(BIN)/gpuyard schema -o schemas/stack.schema.json
+
 # Pin the newest releases anew.
 lock: setup
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev --generate-hashes \
 	  --no-header --upgrade --output-file requirements.lock pyproject.toml
 
 clean:
-	rm -rf $(VENV) .sandbox build dist
+	rm -rf $(VENV) .sandbox build dist site

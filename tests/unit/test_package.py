@@ -1,13 +1,19 @@
 """The package: its public names, and pure parts that need no Pulumi."""
 
+import re
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
+from semver import Version
 
 import gpuyard
+
+REPOSITORY = Path(__file__).parents[2]
 
 PURE = (
     "gpuyard",
@@ -34,6 +40,18 @@ def test_public_names_are_sorted_and_unique():
 
 def test_the_version_is_the_distributions():
     assert gpuyard.__version__ == version("gpuyard")
+
+
+def test_the_version_is_written_once_and_is_the_newest_of_the_changelog():
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    newest = re.search(r"^## (\S+)", (REPOSITORY / "CHANGELOG.md").read_text(), flags=re.M)
+    assert newest
+    assert newest[1] == project["version"] == gpuyard.__version__
+    assert str(Version.parse(project["version"])) == project["version"], "not a semantic version"
+    written = [
+        path for path in (REPOSITORY / "components" / "gpuyard").rglob("*.py") if "__version__ =" in path.read_text()
+    ]
+    assert not written
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -3,6 +3,7 @@
 Exit codes: 0 all went well; 1 the engine or a policy said no; 2 bad input; 3 the command could not do its work.
 """
 
+import os
 import sys
 from importlib import import_module
 from typing import Annotated
@@ -76,6 +77,8 @@ def run() -> None:
     """Run the command; what a person can mend is told in plain words, without a traceback."""
     asked = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
+        if "_GPUYARD_COMPLETE" in os.environ or asked in ("--install-completion", "--show-completion"):
+            import_module("gpuyard.cli.completion").complete()
         app_of(*([asked] if asked in COMMANDS else COMMANDS))()
     except KeyboardInterrupt:
         sys.exit(130)

@@ -200,7 +200,7 @@ RULES = (
         rationale=(
             "A build without code for a GPU, or newer than its driver, ends with 'no kernel image' after the nodes run."
         ),
-        remedy="Choose another build or image; `gpuyard catalog pytorch` says which work.",
+        remedy="Choose another build or image; `gpuyard catalog stack` says which work.",
         check=on_pools(_judge_software),
         example=("torch==1.12.1 on H100", "torch==2.8.0 on H100"),
     ),

@@ -54,7 +54,9 @@ def each_cloud_has_its_command_with_the_nodes_own_role(node: Node) -> None:
 def alibabas_command_goes_to_the_inner_address(node: Node) -> None:
     node.job("writes")
     node.run("leave", "--seconds", "6")
-    inner = "--mode Ali-EcsRamRole --ecs-role-name role-1 --region region-1 -e https://oss-region-1-internal.aliyuncs.com"
+    inner = (
+        "--mode Ali-EcsRamRole --ecs-role-name role-1 --region region-1 -e https://oss-region-1-internal.aliyuncs.com"
+    )
     assert all(call.endswith(inner) for call in node.called("ossutil"))
 
 
