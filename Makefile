@@ -48,10 +48,10 @@ outputs: setup
 	@$(BIN)/gpuyard outputs $(STACK)
 
 test: lint engine
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 unit: setup
-	$(BIN)/python -m pytest -n auto tests/unit tests/policy
+	$(BIN)/python -m pytest -n auto --dist worksteal tests/unit tests/policy
 
 lint: setup
 	$(BIN)/ruff check .
