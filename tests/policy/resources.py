@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpuyard_policy.facts import Record
+from gpuyard_policy.facts import Record, Unknown
 
+LATER = Unknown("it is known only after the update")
 GROUP = "aws:autoscaling/group:Group"
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 INSTANCE = "aws:ec2/instance:Instance"
@@ -43,3 +44,14 @@ def pool(instance_type: Any, task: Any = "pretrain", nodes: Any = 2, **more: Any
         {"launchTemplate": [template.urn]},
     )
     return [template, group]
+
+
+def with_one_unknown(value: Any) -> Iterable[Any]:
+    """A value with each of its parts in turn not known yet, itself first."""
+    yield LATER
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from ({**value, key: other} for other in with_one_unknown(inner) if inner is not None)
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from ([*value[:place], other, *value[place + 1 :]] for other in with_one_unknown(inner))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import islice
@@ -20,7 +20,8 @@ from gpuyard_policy.evaluate import Evaluation, evaluate
 from gpuyard_policy.facts import Record, Unknown
 from gpuyard_policy.rules import ALL_RULES, Finding, Verdict
 from gpuyard_policy.settings_file import settings_of
-from tests.policy.alicloud_programs import CASES, LATER, NOT_HERE, Case
+from tests.policy.alicloud_programs import CASES, NOT_HERE, Case
+from tests.policy.resources import with_one_unknown
 
 DAY = date(2026, 12, 1)
 FILE = Path("gpuyard-policy.yaml")
@@ -76,17 +77,6 @@ def test_what_the_exceptions_say_of_the_cloud_is_so() -> None:
     rows = find_instance_types("alicloud")
     assert not [row.instance_type for row in rows if row.has_rdma is False], "FAB006 can fail now"
     assert not [row.instance_type for row in rows if (row.gpu_memory_gib or 16) < 16], "FAB005 can fail by itself"
-
-
-def with_one_unknown(value: Any) -> Iterable[Any]:
-    """A value with each of its parts in turn not known yet, itself first."""
-    yield LATER
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from ({**value, key: other} for other in with_one_unknown(inner) if inner is not None)
-    elif isinstance(value, list):
-        for place, inner in enumerate(value):
-            yield from ([*value[:place], other, *value[place + 1 :]] for other in with_one_unknown(inner))
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.verdict == "fail"], ids=lambda case: case.rule)

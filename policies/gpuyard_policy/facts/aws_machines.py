@@ -199,7 +199,9 @@ def disks_of(
     for item in items_of(listed):
         disk = read(item, "ebs") if machine.record.type == TEMPLATE else item
         device = read(item, "deviceName")
-        if disk is None or read(item, "noDevice"):
+        left_out = read(item, "noDevice")
+        # What is not known yet may well be a disk.
+        if disk is None or (left_out and not isinstance(left_out, Unknown)):
             continue
         role = "root" if device in _root_devices() else "data"
         found.append(_disk(pool, role, device if isinstance(device, str) else "disk", disk, tags, default))
