@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,6 +21,7 @@ from gpuyard_policy.evaluate import Evaluation, evaluate
 from gpuyard_policy.facts import Record, Unknown
 from gpuyard_policy.rules import ALL_RULES, Verdict
 from gpuyard_policy.settings_file import settings_of
+from tests.policy.resources import with_one_unknown
 from tests.policy.tencentcloud_programs import LATER, NEVER_TOLD, NOT_HERE, PROGRAMS, Program, budget, machine
 
 CLOUD = "tencentcloud"
@@ -83,6 +86,16 @@ def test_every_rule_has_every_verdict_or_says_why_not() -> None:
 def test_what_cannot_be_told_hangs_on_a_value_that_is_not_known_yet(rule: str) -> None:
     records = PROGRAMS[rule, "undecided"].records
     assert any(UNKNOWN in str(as_sent([one.props, one.provider])) for one in records) or rule in NEVER_TOLD
+
+
+@pytest.mark.parametrize("rule", [rule for rule, verdict in PROGRAMS if verdict == "fail"])
+def test_no_fault_passes_because_a_part_of_a_resource_is_not_known_yet(rule: str) -> None:
+    program = PROGRAMS[rule, "fail"]
+    for place, one in enumerate(program.records):
+        for props in islice(with_one_unknown(one.props), 1, None):
+            changed = [*program.records[:place], replace(one, props=props), *program.records[place + 1 :]]
+            found = judged(rule, replace(program, records=tuple(changed))).findings
+            assert {each.verdict for each in found} - {Verdict.PASS}, props
 
 
 def test_the_catalog_is_what_makes_rules_silent_here() -> None:

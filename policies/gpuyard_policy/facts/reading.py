@@ -88,6 +88,9 @@ def as_tags(value: Any) -> Mapping[str, Any] | Unknown:
     items = as_list(value)
     for item in [] if isinstance(items, Unknown) else items:
         key = as_text(read(item, "key"))
+        if isinstance(key, Unknown):
+            # It may be any tag: that one is missing cannot be told.
+            return key
         if isinstance(key, str):
             tags[key] = read(item, "value")
     return tags

@@ -159,11 +159,20 @@ def _judge_throughput(context: Context, item: StorageFact, pools: list[NodePoolF
     if speed is None:
         raise CannotTellError(f"cannot tell how fast file system '{item.name}' is: its kind promises no throughput.")
     if speed >= least:
+        for pool in pools:
+            _require_told(context, pool)
         return passed(f"{speed:g} MB/s.")
     return failed(
         f"file system '{item.name}' gives {speed:g} MB/s to the nodes that train on it, less than {least:.0f}: GPUs "
         "wait for batches, and each checkpoint stops the job. Give it more throughput for each TiB, or more TiB."
     )
+
+
+def _require_told(context: Context, pool: NodePoolFact) -> None:
+    """What is not known yet of a pool may need more than what is: its work, model, machines and their number."""
+    work = context.task_of(pool.tags), context.parameters_of(pool.tags)
+    for value in (*work, pool.instance_types, pool.nodes_max):
+        known(value, f"what the job of pool '{pool.name}' needs")
 
 
 def _need_of(context: Context, pool: NodePoolFact) -> float:
