@@ -18,7 +18,7 @@ from tests.engine.conftest import Sandbox, child_environment, created
 
 STACK = "aws-dev"
 # What it is made of.
-THINGS = 51
+THINGS = 52
 
 
 @pytest.mark.parametrize("after", [1, 20, 40])

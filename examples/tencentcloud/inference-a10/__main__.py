@@ -2,7 +2,7 @@
 
 import pulumi
 
-from gpuyard import ClusterNetwork, GpuMonitoring, GpuNodePool
+from gpuyard import CheckpointStore, ClusterNetwork, GpuMonitoring, GpuNodePool
 
 config = pulumi.Config()
 region = pulumi.Config("tencentcloud").require("region")
@@ -11,6 +11,8 @@ most = config.require_int("max_nodes")
 
 network = ClusterNetwork("serve", {"cloud": "tencentcloud", "region": region, "zones": zones, "file_system": False})
 
+# Weights to serve; nodes find what watches for their end there, too.
+weights = CheckpointStore("serve", {"cloud": "tencentcloud", "region": region, "keep_days": 365})
 servers = GpuNodePool(
     "serve",
     {
@@ -36,6 +38,7 @@ servers = GpuNodePool(
         "checkpoint_seconds": 60,
         "subnet_ids": [network.subnet_ids[zone] for zone in zones],
         "security_group_ids": [network.node_security_group_id],
+        "bucket_name": weights.bucket_name,
     },
     pulumi.ResourceOptions(depends_on=[network]),
 )
@@ -53,5 +56,6 @@ alarms = GpuMonitoring(
 )
 
 pulumi.export("group", servers.group_name)
+pulumi.export("weights", weights.uri)
 pulumi.export("instance_types", servers.instance_types)
 pulumi.export("alarms", alarms.alarm_names)
