@@ -67,6 +67,8 @@ CHANGES: dict[str, dict[str, set[str]]] = {
             "update RolePolicy aws-prod-train-checkpoints",
         },
         HEALTH: {
+            "create LifecycleHook aws-prod-prepare-healthy",
+            "create LifecycleHook aws-prod-train-healthy",
             "update Group aws-prod-prepare-group",
             "update Group aws-prod-train-group",
             "update RolePolicy aws-prod-train-node",
