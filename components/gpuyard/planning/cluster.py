@@ -21,6 +21,7 @@ RESERVED_TAG_PREFIX = "gpuyard:"
 
 # What a role is called before the provider's suffix; roles of the cluster as a whole have room enough.
 _ROLE_NAME = "{cluster}-{pool}-role"
+_WITHOUT_BUCKET = "Without a checkpoint bucket its nodes have neither health gate nor watcher."
 
 
 def plan_cluster(spec: ClusterSpec, name: str) -> ClusterPlan:
@@ -72,7 +73,8 @@ def try_plan_cluster(spec: ClusterSpec, name: str) -> tuple[ClusterPlan | None, 
         pool, found = plan_node_pool(pool_name, pool_spec, place, ("node_pools", pool_name))
         problems += found
         if pool is not None:
-            pools.append(pool)
+            told = () if spec.checkpoints else (_WITHOUT_BUCKET,)
+            pools.append(replace(pool, reasons=(*pool.reasons, *told)))
     file_system, found = _file_system(spec, place, pools)
     problems += found
     checkpoints, found = plan_checkpoints(spec.checkpoints, place, ("checkpoints",)) if spec.checkpoints else (None, [])

@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 
 from gpuyard.catalog import instance_types, node_images
+from gpuyard.planning.cluster import plan_cluster
 from gpuyard.planning.plans import SoftwarePlan
 from gpuyard.planning.software import plan_software
+from gpuyard.spec.models import ClusterSpec
+from gpuyard.spec.parse import parse_spec
 from gpuyard.spec.software import SoftwareSpec
 
 IMAGES = node_images("aws")
@@ -71,3 +74,13 @@ def test_container_images_are_pulled_into_docker(image: str):
 def test_what_is_no_container_image_is_refused(image: str):
     (problem,) = software("p4d.24xlarge", None, container_images=[image])[1]
     assert problem.startswith(f"train.software.container_images[0]: '{image}' is no container image.")
+
+
+@pytest.mark.parametrize("checkpoints", [None, {"keep_days": 7}])
+def test_a_plan_says_that_nodes_without_a_bucket_have_no_health_gate(checkpoints: dict[str, Any] | None):
+    pools = {"serve": {"instance_type": "g5.xlarge", "nodes": 1}}
+    asked = {"cloud": "aws", "region": "us-east-1", "zone": "us-east-1a", "environment": "dev", "node_pools": pools}
+    spec = parse_spec(ClusterSpec, asked if checkpoints is None else {**asked, "checkpoints": checkpoints})
+    (pool,) = plan_cluster(spec, "x").node_pools
+    told = "Without a checkpoint bucket its nodes have neither health gate nor watcher." in pool.reasons
+    assert told is (checkpoints is None)
