@@ -8,7 +8,6 @@ from pydantic import BaseModel
 
 from gpuyard.planning.cluster import gpus_of_the_job, plan_cluster
 from gpuyard.planning.file_systems import reaches_over_rdma
-from gpuyard.planning.launch import launch_outputs
 from gpuyard.planning.plans import ClusterPlan, NodePoolPlan
 from gpuyard.resources._common import ArgumentsError, refuse_outputs
 from gpuyard.resources.args import TrainingClusterArgs
@@ -129,6 +128,9 @@ class TrainingCluster(pulumi.ComponentResource):
                 for name, pool in self.node_pools.items()
             },
         }
+        # The planner is slow to load, and only what is told to others needs it.
+        from gpuyard.planning.launch import launch_outputs
+
         launch = {pool.name: how for pool in self._plan.node_pools if (how := launch_outputs(pool))}
         if launch:
             found["launch"] = launch

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpuyard_policy.facts.alicloud_places import CLOUD, linked, region_of
+from gpuyard_policy.facts.alicloud_places import CLOUD, region_of
 from gpuyard_policy.facts.alicloud_policies import is_for_everybody, refuses_plain_http, statements_of
-from gpuyard_policy.facts.among import Among
+from gpuyard_policy.facts.among import Among, linked
 from gpuyard_policy.facts.model import Record, StorageFact, Unknown
 from gpuyard_policy.facts.reading import as_list, as_tags, first_unknown, items_of, read
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpuyard_policy.facts.alicloud_places import CLOUD, linked, named_by, number_of, region_of
-from gpuyard_policy.facts.among import Among
+from gpuyard_policy.facts.alicloud_places import CLOUD, named_by, number_of, region_of
+from gpuyard_policy.facts.among import Among, linked
 from gpuyard_policy.facts.model import DiskFact, Record, Unknown
 from gpuyard_policy.facts.reading import as_flag, as_list, as_number, as_tags, as_text, read
 

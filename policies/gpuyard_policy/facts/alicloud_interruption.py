@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from gpuyard_policy.facts.alicloud_places import linked, region_of
-from gpuyard_policy.facts.among import Among
+from gpuyard_policy.facts.alicloud_places import region_of
+from gpuyard_policy.facts.among import Among, linked
 from gpuyard_policy.facts.model import Record, Unknown
-from gpuyard_policy.facts.reading import NODE_WATCHER, first_unknown, items_of, read
+from gpuyard_policy.facts.reading import first_unknown, items_of, read, watches_for
 
 HOOK = "alicloud:ess/lifecycleHook:LifecycleHook"
 EVENT_RULE = "alicloud:cms/eventRule:EventRule"
@@ -14,13 +14,13 @@ _LEAVING = "SCALE_IN"
 # Source: https://www.alibabacloud.com/help/doc-detail/169971.htm
 _EVENT = "Instance:PreemptibleInstanceInterruption"
 # Source: https://www.alibabacloud.com/help/en/ecs/user-guide/best-practices-for-preemptible-instances/
-_NOTICES = ("spot/termination-time", NODE_WATCHER)
+_NOTICE = "spot/termination-time"
 
 
 def is_told(pool: Record, user_data: str | None | Unknown, among: Among) -> bool | Unknown:
     """Whether a hook, a rule on the cloud's events, or the machine itself takes notice before a machine goes."""
     hooks = [one.props.get("lifecycleTransition") for one in linked(pool, "scalingGroupId", among, HOOK)]
-    if _LEAVING in hooks or (isinstance(user_data, str) and any(notice in user_data for notice in _NOTICES)):
+    if _LEAVING in hooks or watches_for(user_data, _NOTICE):
         return True
     listens: Any = among.once("listens to alicloud interruptions", lambda: _listeners(among))
     here = listens.get(region_of(pool, among), False)

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from ipaddress import ip_network
 from typing import Any
 
-from gpuyard_policy.facts.alicloud_places import CLOUD, linked, named_by
-from gpuyard_policy.facts.among import Among
+from gpuyard_policy.facts.alicloud_places import CLOUD, named_by
+from gpuyard_policy.facts.among import Among, linked
 from gpuyard_policy.facts.model import IngressFact, Record, SecurityGroupFact, Unknown
 from gpuyard_policy.facts.reading import as_flag, as_list, as_number, as_text, first_unknown, items_of, read
 

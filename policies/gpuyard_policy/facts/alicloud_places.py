@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gpuyard.catalog import regions, zone_belongs_to
-from gpuyard_policy.facts.among import NAMING_PROPERTIES, Among, naming
+from gpuyard_policy.facts.among import Among
 from gpuyard_policy.facts.model import Record, Unknown
 from gpuyard_policy.facts.reading import as_list, as_number, as_text, first_unknown, items_of
 
@@ -38,14 +38,6 @@ def region_of(record: Record, among: Among) -> str | Unknown:
                 return region
     provided = as_text(record.provider.get("region"))
     return Unknown("neither the resource nor its provider names a region") if provided is None else provided
-
-
-def linked(record: Record, property_name: str, among: Among, *types: str) -> list[Record]:
-    """Resources of some types one property of which names a resource: by where its value comes from, or in text."""
-    index = among.once((CLOUD, "linked", property_name, types), lambda: naming(property_name, among, types))
-    keys = [record.urn, *(record.props.get(key) for key in NAMING_PROPERTIES)]
-    found = {one.urn: one for key in keys if isinstance(key, str) and key for one in index.get(key, ())}
-    return list(found.values())
 
 
 def named_by(record: Record, property_name: str, among: Among, *types: str) -> list[Record]:

@@ -18,8 +18,8 @@ from gpuyard_policy.facts.alicloud_machines import (
     template_of,
 )
 from gpuyard_policy.facts.alicloud_network import NO_INTERFACES, groups_of, is_public, rdma_interfaces
-from gpuyard_policy.facts.alicloud_places import CLOUD, linked, named_by, number_of, region_of, zones_of
-from gpuyard_policy.facts.among import Among
+from gpuyard_policy.facts.alicloud_places import CLOUD, named_by, number_of, region_of, zones_of
+from gpuyard_policy.facts.among import Among, linked
 from gpuyard_policy.facts.model import NodePoolFact, Record, Unknown
 from gpuyard_policy.facts.reading import as_flag, as_list, as_tags, as_text, first_unknown, items_of, merged, read
 

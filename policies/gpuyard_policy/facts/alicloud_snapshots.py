@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpuyard_policy.facts.alicloud_disks import ATTACHMENTS, DISKS, ENTERPRISE_SCHEDULE, SCHEDULES
-from gpuyard_policy.facts.alicloud_places import CLOUD, linked, region_of
-from gpuyard_policy.facts.among import Among
+from gpuyard_policy.facts.alicloud_places import CLOUD, region_of
+from gpuyard_policy.facts.among import Among, linked
 from gpuyard_policy.facts.model import CopyFact, Record, SnapshotScheduleFact, Unknown
 from gpuyard_policy.facts.reading import as_flag, as_list, as_number, as_text, first_unknown, read
 

@@ -68,7 +68,15 @@ class Among(Mapping[str, Record]):
         return self._once[key]
 
 
-def naming(property_name: str, among: Among, types: tuple[str, ...]) -> Mapping[str, list[Record]]:
+def linked(record: Record, property_name: str, among: Among, *types: str) -> list[Record]:
+    """Resources of some types one property of which names a resource: by where its value comes from, or in text."""
+    index = among.once(("linked", property_name, types), lambda: _naming(property_name, among, types))
+    keys = [record.urn, *(record.props.get(key) for key in NAMING_PROPERTIES)]
+    found = {one.urn: one for key in keys if isinstance(key, str) and key for one in index.get(key, ())}
+    return list(found.values())
+
+
+def _naming(property_name: str, among: Among, types: tuple[str, ...]) -> Mapping[str, list[Record]]:
     """Resources of some types by what one property of theirs names: the URN that it comes from, and its plain text."""
     index: dict[str, list[Record]] = defaultdict(list)
     for other in among.of_type(*types):

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpuyard_policy.facts.among import Among
-from gpuyard_policy.facts.aws_places import CLOUD, linked, region_of, tags_of
+from gpuyard_policy.facts.among import Among, linked
+from gpuyard_policy.facts.aws_places import CLOUD, region_of, tags_of
 from gpuyard_policy.facts.aws_policies import is_for_everybody, refuses_plain_http, statements_of
 from gpuyard_policy.facts.model import Record, StorageFact, Unknown
 from gpuyard_policy.facts.reading import as_list, first_unknown, items_of, read

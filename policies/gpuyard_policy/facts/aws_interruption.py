@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from gpuyard_policy.facts.among import Among
-from gpuyard_policy.facts.aws_places import linked, region_of
+from gpuyard_policy.facts.among import Among, linked
+from gpuyard_policy.facts.aws_places import region_of
 from gpuyard_policy.facts.model import Record, Unknown
-from gpuyard_policy.facts.reading import NODE_WATCHER, first_unknown, items_of, read
+from gpuyard_policy.facts.reading import first_unknown, items_of, read, watches_for
 
 HOOK = "aws:autoscaling/lifecycleHook:LifecycleHook"
 EVENT_RULE = "aws:cloudwatch/eventRule:EventRule"
 _TERMINATING = "autoscaling:EC2_INSTANCE_TERMINATING"
 # Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
 _EVENTS = ("EC2 Spot Instance Interruption Warning", "EC2 Instance Rebalance Recommendation")
-_NOTICES = ("spot/instance-action", "spot/termination-time", "events/recommendations/rebalance", NODE_WATCHER)
+_NOTICES = ("spot/instance-action", "spot/termination-time", "events/recommendations/rebalance")
 
 
 def is_told(pool: Record, user_data: str | None | Unknown, among: Among) -> bool | Unknown:
@@ -21,7 +21,7 @@ def is_told(pool: Record, user_data: str | None | Unknown, among: Among) -> bool
     hooks += [read(one, "lifecycleTransition") for one in items_of(pool.props.get("initialLifecycleHooks"))]
     if _TERMINATING in hooks:
         return True
-    if isinstance(user_data, str) and any(notice in user_data for notice in _NOTICES):
+    if watches_for(user_data, *_NOTICES):
         return True
     listens: Any = among.once("listens to interruptions", lambda: _listeners(among)).get(region_of(pool, among), False)
     if listens is True:

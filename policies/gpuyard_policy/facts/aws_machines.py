@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuyard.catalog import node_images
-from gpuyard_policy.facts.among import Among
-from gpuyard_policy.facts.aws_places import CLOUD, behind, linked, region_of
+from gpuyard_policy.facts.among import Among, linked
+from gpuyard_policy.facts.aws_places import CLOUD, behind, region_of
 from gpuyard_policy.facts.model import DiskFact, Record, Unknown
 from gpuyard_policy.facts.reading import as_flag, as_list, as_number, as_tags, as_text, first_unknown, items_of, read
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpuyard_policy.facts.among import Among
+from gpuyard_policy.facts.among import Among, linked
 from gpuyard_policy.facts.aws_machines import SECURITY_GROUPS
-from gpuyard_policy.facts.aws_places import CLOUD, behind, linked
+from gpuyard_policy.facts.aws_places import CLOUD, behind
 from gpuyard_policy.facts.model import IngressFact, Record, SecurityGroupFact, Unknown
 from gpuyard_policy.facts.reading import as_flag, as_list, as_number, as_text, first_unknown, items_of, read
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpuyard_policy.facts.among import NAMING_PROPERTIES, Among, naming
+from gpuyard_policy.facts.among import Among
 from gpuyard_policy.facts.model import Record, Unknown
 from gpuyard_policy.facts.reading import as_list, as_tags, as_text, first_unknown, items_of, merged, parsed, read
 
@@ -53,14 +53,6 @@ def tags_of(record: Record) -> Mapping[str, Any] | Unknown:
     if isinstance(every, Mapping):
         return merged(as_tags(every), {} if isinstance(own, Unknown) else own)
     return first_unknown(given, own) or merged(given, own)
-
-
-def linked(record: Record, property_name: str, among: Among, *types: str) -> list[Record]:
-    """Resources of some types one property of which names a resource: by where its value comes from, or in text."""
-    index = among.once(("linked", property_name, types), lambda: naming(property_name, among, types))
-    keys = [record.urn, *(record.props.get(key) for key in NAMING_PROPERTIES)]
-    found = {one.urn: one for key in keys if isinstance(key, str) and key for one in index.get(key, ())}
-    return list(found.values())
 
 
 def behind(record: Record, property_name: str, among: Among, value: Any, *types: str) -> list[Record]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpuyard_policy.facts.among import Among
+from gpuyard_policy.facts.among import Among, linked
 from gpuyard_policy.facts.aws_interruption import is_told
 from gpuyard_policy.facts.aws_machines import (
     CONFIGURATION,
@@ -26,7 +26,7 @@ from gpuyard_policy.facts.aws_machines import (
     user_data_of,
     volume_tags_of,
 )
-from gpuyard_policy.facts.aws_places import CLOUD, behind, linked, region_of, subnets_of, tags_of, zones_of
+from gpuyard_policy.facts.aws_places import CLOUD, behind, region_of, subnets_of, tags_of, zones_of
 from gpuyard_policy.facts.aws_templates import (
     EKS_NODE_GROUP,
     FLEET,

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from gpuyard_policy.facts.among import Among
-from gpuyard_policy.facts.aws_places import CLOUD, behind, linked, region_in, region_of
+from gpuyard_policy.facts.among import Among, linked
+from gpuyard_policy.facts.aws_places import CLOUD, behind, region_in, region_of
 from gpuyard_policy.facts.aws_pools import node_pools
 from gpuyard_policy.facts.aws_storage import VOLUME
 from gpuyard_policy.facts.aws_templates import INSTANCE

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from gpuyard.catalog.file_stores import parallel_file_systems
-from gpuyard_policy.facts.among import Among
+from gpuyard_policy.facts.among import Among, linked
 from gpuyard_policy.facts.aws_machines import encrypted_by_default, mb_per_s
-from gpuyard_policy.facts.aws_places import CLOUD, linked, region_of, tags_of, zones_of
+from gpuyard_policy.facts.aws_places import CLOUD, region_of, tags_of, zones_of
 from gpuyard_policy.facts.model import DiskFact, Record, StorageFact, Unknown
 from gpuyard_policy.facts.reading import as_flag, as_number, as_text, first_unknown, items_of, read
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 from gpuyard_policy.facts.model import Unknown
 
 # The service of gpuyard's own nodes that looks out for notices: what it asks is not in the user data itself.
-NODE_WATCHER = "gpuyard-watcher.service"
+_NODE_WATCHER = "gpuyard-watcher.service"
 
 
 def read(value: Any, *path: str | int) -> Any:
@@ -103,3 +103,8 @@ def merged(*tags: Mapping[str, Any] | Unknown) -> Mapping[str, Any] | Unknown:
     if not known and unknown is not None:
         return unknown
     return {key: value for part in known for key, value in part.items()}
+
+
+def watches_for(user_data: str | None | Unknown, *notices: str) -> bool:
+    """Whether what a machine runs is known to ask for one of some notices, or is gpuyard's own watcher."""
+    return isinstance(user_data, str) and any(word in user_data for word in (*notices, _NODE_WATCHER))

@@ -11,7 +11,6 @@ from gpuyard.catalog import instance_types
 from gpuyard_policy.facts.among import Among
 from gpuyard_policy.facts.model import DiskFact, NodePoolFact, Record, Unknown
 from gpuyard_policy.facts.reading import (
-    NODE_WATCHER,
     as_flag,
     as_list,
     as_number,
@@ -21,6 +20,7 @@ from gpuyard_policy.facts.reading import (
     items_of,
     merged,
     read,
+    watches_for,
 )
 from gpuyard_policy.facts.tencentcloud_places import CLOUD, region_of, zones_of
 
@@ -40,7 +40,7 @@ _PURCHASES = {
 # What the name of an image starts with that stays the same.
 _IMAGE_ID = "img-"
 # How a machine learns by itself that it is taken back.
-_NOTICES = ("spot/termination-time", NODE_WATCHER)
+_NOTICE = "spot/termination-time"
 _GZIP = b"\x1f\x8b"
 
 
@@ -251,9 +251,7 @@ def _unpacked(packed: str | Unknown, *, or_plain: bool) -> str | Unknown:
 
 def watches(user_data: str | None | Unknown) -> bool | Unknown:
     """Whether what a machine runs looks out for the notice of its end."""
-    if user_data is None or isinstance(user_data, Unknown):
-        return user_data or False
-    return any(notice in user_data for notice in _NOTICES)
+    return user_data if isinstance(user_data, Unknown) else watches_for(user_data, _NOTICE)
 
 
 def grouped_tags(specifications: Any) -> Mapping[str, Any] | Unknown:

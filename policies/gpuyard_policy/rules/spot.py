@@ -1,7 +1,7 @@
 """Rules about machines that are taken away when others pay more."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,11 @@ _STORES = re.compile(r"\b(s3|oss|cos|cosn)://", re.IGNORECASE)
 
 def _is_spot(pool: NodePoolFact) -> bool:
     return known(pool.purchase, f"how pool '{pool.name}' is bought") in _SPOT
+
+
+def _on_spot_pools(judge: Callable[[Context, NodePoolFact], Answer]) -> Callable[[Context], Iterable[Finding]]:
+    """A rule that judges each spot pool by itself alone."""
+    return on_pools(lambda context, pool: judge(context, pool) if _is_spot(pool) else None)
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,6 @@ def _judge_checkpoints(context: Context, pool: NodePoolFact, homes: _Homes) -> A
 
 
 def _judge_pretraining(context: Context, pool: NodePoolFact) -> Answer:
-    if not _is_spot(pool):
-        return None
     if work_of(context, pool) != "pretrain" or nodes_max_of(pool) <= 1:
         return passed("no pre-training on several nodes.")
     return failed(
@@ -82,8 +85,6 @@ def _judge_pretraining(context: Context, pool: NodePoolFact) -> Answer:
 
 
 def _judge_several_types(context: Context, pool: NodePoolFact) -> Answer:
-    if not _is_spot(pool):
-        return None
     types = types_of(pool)
     if len(types) > 1:
         return passed(f"{len(types)} instance types.")
@@ -94,8 +95,6 @@ def _judge_several_types(context: Context, pool: NodePoolFact) -> Answer:
 
 
 def _judge_told(_: Context, pool: NodePoolFact) -> Answer:
-    if not _is_spot(pool):
-        return None
     if known(pool.handles_interruption, f"whether pool '{pool.name}' handles interruptions"):
         return passed("something is told before a machine is taken away.")
     return failed(
@@ -105,8 +104,6 @@ def _judge_told(_: Context, pool: NodePoolFact) -> Answer:
 
 
 def _judge_placement(_: Context, pool: NodePoolFact) -> Answer:
-    if not _is_spot(pool):
-        return None
     if known(pool.placement, f"whether pool '{pool.name}' has a placement group") != "close":
         return passed("placed anywhere.")
     return failed(
@@ -116,8 +113,6 @@ def _judge_placement(_: Context, pool: NodePoolFact) -> Answer:
 
 
 def _judge_price(context: Context, pool: NodePoolFact) -> Answer:
-    if not _is_spot(pool):
-        return None
     limit = known(pool.spot_price_limit, f"what pool '{pool.name}' pays at most")
     if limit is None:
         return passed("up to the on-demand price.")
@@ -161,7 +156,7 @@ RULES = (
         levels=stricter("advisory", "mandatory", "mandatory"),
         rationale="All nodes wait for the one that was taken, and then for a new one with the same neighbours.",
         remedy="Reserve capacity, use a capacity block, or buy on demand.",
-        check=on_pools(_judge_pretraining),
+        check=_on_spot_pools(_judge_pretraining),
         example=("pretrain on 8 spot nodes", "pretrain on 8 nodes of a capacity block"),
     ),
     Rule(
@@ -173,7 +168,7 @@ RULES = (
         levels=everywhere("advisory"),
         rationale="Each type in each zone is a market of its own; a pool of one type stops when its market is empty.",
         remedy="Name more types with the same GPU.",
-        check=on_pools(_judge_several_types),
+        check=_on_spot_pools(_judge_several_types),
         example=("g5.2xlarge alone", "g5.2xlarge, g5.4xlarge, g5.8xlarge"),
     ),
     Rule(
@@ -187,7 +182,7 @@ RULES = (
             "The notice comes seconds or minutes before. What does not listen loses all since the last checkpoint."
         ),
         remedy="Add a lifecycle hook, an event rule or a watcher that writes a checkpoint.",
-        check=on_pools(_judge_told),
+        check=_on_spot_pools(_judge_told),
         example=("a spot group alone", "a spot group with a termination hook"),
     ),
     Rule(
@@ -199,7 +194,7 @@ RULES = (
         levels=everywhere("mandatory"),
         rationale="Together means from one rack's spare machines: rarely enough, and all gone at the same time.",
         remedy="Remove the placement group, or do not use spot.",
-        check=on_pools(_judge_placement),
+        check=_on_spot_pools(_judge_placement),
         example=("spot with strategy: cluster", "spot without a placement group"),
     ),
     Rule(
@@ -211,7 +206,7 @@ RULES = (
         levels=everywhere("advisory"),
         rationale="A limit under the going price gets no machine, and no error either: the pool just stays empty.",
         remedy="Raise the limit, or leave it out.",
-        check=on_pools(_judge_price),
+        check=_on_spot_pools(_judge_price),
         example=("at most 0.10 USD for g5.2xlarge", "no limit"),
         thresholds={
             "share_of_spot_price": Threshold(

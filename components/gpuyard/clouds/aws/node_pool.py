@@ -10,7 +10,7 @@ from pulumi import Input, Output, Resource, ResourceOptions
 
 from gpuyard.bootstrap.aws import LustreMount, NodeSetup, user_data
 from gpuyard.bootstrap.payload import node_programs
-from gpuyard.bootstrap.software import common_values, shared_mount
+from gpuyard.bootstrap.software import common_values, setup_seconds, shared_mount
 from gpuyard.clouds.aws.node_identity import NodeRights, build_identity
 from gpuyard.clouds.aws.node_scaling import (
     GROUP_METRICS,
@@ -26,8 +26,6 @@ from gpuyard.planning.plans import CHECKPOINT_PREFIX, NodePoolPlan
 
 # Bare metal tests its memory and devices before it boots.
 _BOOT_SECONDS = {False: 300, True: 1800}
-# From launch to a healthy node: boot, drivers that the image lacks, mounts, container images.
-_SETUP_SECONDS = {False: 1800, True: 3600}
 
 
 @dataclass(frozen=True)
@@ -210,7 +208,7 @@ def _health_hook(name: str, plan: NodePoolPlan) -> dict[str, Any]:
     return {
         "name": launch_hook_name(name),
         "lifecycle_transition": "autoscaling:EC2_INSTANCE_LAUNCHING",
-        "heartbeat_timeout": _SETUP_SECONDS[plan.instance_type.bare_metal is True],
+        "heartbeat_timeout": setup_seconds(plan),
         "default_result": "ABANDON",
     }
 
@@ -253,7 +251,7 @@ def _wait(plan: NodePoolPlan) -> str:
     """
     if plan.kind == "elastic" or plan.purchase == "capacity_block":
         return "0"
-    return f"{_SETUP_SECONDS[plan.instance_type.bare_metal is True] // 60 + 10}m"
+    return f"{setup_seconds(plan) // 60 + 10}m"
 
 
 def _mixed(
