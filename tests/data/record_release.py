@@ -1,9 +1,9 @@
 """Record what a release made of the production stacks, for the test that upgrades it to the present code.
 
-    git worktree add /tmp/release v0.1.0
-    export PYTHONPATH=/tmp/release/components
-    .venv/bin/python tests/data/record_release.py /tmp/release tests/data/release-0.1.0
-    git worktree remove /tmp/release
+    git worktree add build/release v0.1.0
+    export PYTHONPATH=build/release/components
+    .venv/bin/python tests/data/record_release.py build/release tests/data/release-0.1.0
+    git worktree remove build/release
 
 For each stack it writes the stack file as it was and the state as ``pulumi stack export`` gives it, compressed. In the
 sandbox the state says all that the simulated cloud knows, so that the cloud is made from it again.

@@ -96,6 +96,7 @@ def _extract(top: Path, base_ref: str, folder: Path) -> None:
 
 def _git(folder: Path, *arguments: str) -> bytes | None:
     try:
+        # Which git it is, is up to whoever runs this.
         done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, check=False)  # noqa: S607
     except FileNotFoundError:
         raise SpecError([Problem(("--diff",), "git is not installed.")]) from None
